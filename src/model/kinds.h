@@ -107,6 +107,30 @@
 	X(FAILED_CALL, "failed_call")                                                              \
 	X(UNEXPLAINED, "unexplained")
 
+/* Why a wait is not exact: the first that was found. */
+#define ASSAY_WAIT_DOUBTS(X)                                                                       \
+	X(NONE, "none")                                                                            \
+	X(ORDER, "order_of_calls")                                                                 \
+	X(PLACE, "guessed_place")                                                                  \
+	X(DEFAULT, "default_stream")                                                               \
+	X(UNSEEN, "unseen_work")                                                                   \
+	X(HOST_FUNC, "host_function")                                                              \
+	X(POOL, "memory_pool")                                                                     \
+	X(PROCESS, "other_process")                                                                \
+	X(WORD, "memory_word")                                                                     \
+	X(GRAPH, "graph_events")                                                                   \
+	X(BEHIND, "behind_unknown")                                                                \
+	X(OFF, "recording_off")                                                                    \
+	X(EARLY, "began_late")                                                                     \
+	X(LOSSES, "uncounted_losses")                                                              \
+	X(EMPTY, "empty_stream")                                                                   \
+	X(SEVERAL, "several_fit")                                                                  \
+	X(TIME, "told_by_time")                                                                    \
+	X(CLOCKS, "clocks_disagree")                                                               \
+	X(LEFT, "time_left_over")                                                                  \
+	X(BARRIER, "late_barrier")                                                                 \
+	X(FILE, "told_by_file")
+
 #define ASSAY_EDGE_KINDS(X)                                                                        \
 	X(STREAM_WAIT, "stream_wait_event")                                                        \
 	X(EVENT_SYNC, "event_synchronize")                                                         \
@@ -497,6 +521,13 @@ typedef enum assay_wait_class {
 } assay_wait_class;
 enum { ASSAY_NO_CLASS = 255 };
 
+typedef enum assay_wait_doubt {
+#define X(id, name) ASSAY_WAIT_BY_##id,
+	ASSAY_WAIT_DOUBTS(X)
+#undef X
+		ASSAY_WAIT_DOUBT_COUNT
+} assay_wait_doubt;
+
 typedef enum assay_edge_kind {
 #define X(id, name) ASSAY_EDGE_##id,
 	ASSAY_EDGE_KINDS(X)
@@ -514,6 +545,7 @@ extern const char *const assay_advice_name[ASSAY_ADVICE_COUNT];
 extern const char *const assay_bound_name[ASSAY_BOUND_COUNT];
 extern const char *const assay_wait_kind_name[ASSAY_WAIT_KIND_COUNT];
 extern const char *const assay_wait_class_name[ASSAY_WAIT_CLASS_COUNT];
+extern const char *const assay_wait_doubt_name[ASSAY_WAIT_DOUBT_COUNT];
 extern const char *const assay_edge_kind_name[ASSAY_EDGE_KIND_COUNT];
 extern const char *const assay_scope_kind_name[ASSAY_SCOPE_KIND_COUNT];
 extern const char *const assay_scope_how_name[ASSAY_SCOPE_HOW_COUNT];

@@ -50,6 +50,7 @@ typedef enum assay_table_id {
 	X(family)                                                                                  \
 	X(wait_kind)                                                                               \
 	X(wait_class)                                                                              \
+	X(wait_doubt)                                                                              \
 	X(edge_kind)                                                                               \
 	X(scope_kind)                                                                              \
 	X(scope_how)                                                                               \

@@ -65,6 +65,7 @@ static chosen choose(assay_run *run, const assay_waits_query *q)
 
 typedef struct summary {
 	uint64_t waits, all, resolved, by_class[ASSAY_WAIT_CLASS_COUNT];
+	uint64_t by_doubt[ASSAY_WAIT_DOUBT_COUNT];
 	int64_t blocked, delayed, unexplained, by_reason[ASSAY_WAIT_CLASS_COUNT];
 } summary;
 
@@ -95,6 +96,7 @@ static summary sum_up(const assay_run *run, const chosen *c)
 		uint32_t i = c->row[k];
 		s.resolved += is_resolved(w, i);
 		s.by_class[w->class[i]]++;
+		s.by_doubt[w->doubt[i]]++;
 		s.blocked += w->blocked[i] > 0 ? w->blocked[i] : 0;
 		if (w->blocked[i] >= 0 && w->unexplained[i] > 0) {
 			s.unexplained += w->unexplained[i];
@@ -348,6 +350,7 @@ static void put_wait(assay_jsonw *j, assay_run *run, uint32_t i, const assay_cha
 	put_ns(j, "unexplained_ns", w->unexplained[i], -1);
 	put_ns(j, "call_ns", w->dur[i], -1);
 	put_id(j, "producer_correlation", gpu == ASSAY_NO_ROW ? 0 : t->gpu.corr[gpu]);
+	assay_jsonw_z(j, "doubt", w->doubt[i] ? assay_wait_doubt_name[w->doubt[i]] : NULL);
 	if (chains)
 		assay_chain_json(j, run, chains, i);
 	assay_jsonw_close(j, '}');
@@ -379,6 +382,11 @@ void assay_waits_json(assay_jsonw *j, assay_run *run, const assay_waits_query *q
 	assay_jsonw_open_flat(j, "unexplained_by_class", '{');
 	for (int k = 0; k < ASSAY_WAIT_CLASS_COUNT; k++)
 		assay_jsonw_i64(j, assay_wait_class_name[k], s.by_reason[k]);
+	assay_jsonw_close(j, '}');
+	assay_jsonw_open_flat(j, "by_doubt", '{');
+	for (int k = ASSAY_WAIT_BY_NONE + 1; k < ASSAY_WAIT_DOUBT_COUNT; k++)
+		if (s.by_doubt[k])
+			assay_jsonw_u64(j, assay_wait_doubt_name[k], s.by_doubt[k]);
 	assay_jsonw_close(j, '}');
 	assay_jsonw_u64(j, "edges", run->part.t.edge.n);
 	assay_jsonw_close(j, '}');

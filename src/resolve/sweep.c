@@ -127,6 +127,8 @@ static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
 	uint32_t st = sweep_stream_of(s, r);
 	if (st == ASSAY_NO_ROW)
 		return;
+	if (r->flags & ASSAY_REC_MAY_RECORD)
+		sweep_may_record(s, r);
 	sweep_stream *to = &s->stream.p[st];
 	if (to->last.row != ASSAY_NO_ROW && to->last.key == r->key) { /* a graph's next piece */
 		to->last.start = sweep_min(to->last.start, r->enter);
@@ -148,8 +150,10 @@ static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
 	sweep_work before = to->tail;
 	/* launched before the recording: more may have followed it then */
 	bool early = r->flags & ASSAY_REC_WINDOW && !r->arg;
-	to->last = to->tail =
-		(sweep_work){r->key, r->enter, r->exit, r->row, early ? SWEEP_DOUBT_LINK : 0};
+	to->tail = (sweep_work){r->key, r->enter, r->exit, r->row, 0, ASSAY_WAIT_BY_NONE};
+	if (early)
+		sweep_doubt(&to->tail, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_EARLY);
+	to->last = to->tail;
 	to->changed = to->legacy_joined = r->key;
 	if (r->flags & ASSAY_REC_TOGETHER)
 		join_launch(s, st, r, before);
@@ -206,6 +210,8 @@ static void do_record_in(assay_sweep *s, const assay_sweep_rec *r, uint32_t spac
 		s->rerecords++;
 	if (e->n_recent)
 		doubt_recent(s, e, r);
+	bool raced = e->records && e->until > r->enter;
+	e->until = e->records ? sweep_max(e->until, r->exit) : r->exit;
 	e->prev = e->last;
 	e->records += e->records < 2;
 	e->last =
@@ -218,9 +224,12 @@ static void do_record_in(assay_sweep *s, const assay_sweep_rec *r, uint32_t spac
 			       .scope = r->scope,
 			       .row = r->row,
 			       .thread = r->thread,
-			       .flags = r->flags};
+			       .flags = r->flags,
+			       .raced = raced};
 	if (r->flags & ASSAY_REC_GUESSED)
-		e->last.work.doubt |= SWEEP_DOUBT_LINK;
+		sweep_doubt(&e->last.work, SWEEP_DOUBT_LINK,
+			    r->flags & ASSAY_REC_INSIDE ? ASSAY_WAIT_BY_GRAPH
+							: ASSAY_WAIT_BY_PLACE);
 	if (r->flags & ASSAY_REC_AT_START)
 		e->last.work.end = e->last.work.start;
 	if (r->arg && !space)
@@ -285,17 +294,6 @@ static void do_in_graph(assay_sweep *s, const assay_sweep_rec *r)
 		event_at(s, r, 0)->in_graph = true;
 }
 
-static void do_graph_ran(assay_sweep *s, const assay_sweep_rec *r)
-{
-	uint32_t i = sweep_find(&s->graphs, r->scope, 0, 0);
-	if (i == ASSAY_NO_ROW) {
-		i = (uint32_t)s->graph.n;
-		sweep_set(&s->graphs, r->scope, 0, 0, i);
-		(void)assay_push(&s->graph);
-	}
-	s->graph.p[i] = r->key;
-}
-
 static void do_gap(assay_sweep *s, const assay_sweep_rec *r)
 {
 	uint32_t i = sweep_find(&s->gaps, r->scope, 0, 0);
@@ -311,7 +309,7 @@ static void do_gap(assay_sweep *s, const assay_sweep_rec *r)
 static void do_dark(assay_sweep *s, const assay_sweep_rec *r)
 {
 	do_gap(s, r);
-	sweep_all_unseen(s, r->scope);
+	sweep_all_unseen(s, r->scope, ASSAY_WAIT_BY_OFF);
 }
 
 /* ------------------------------------------------------------------ streams, captures, sharing */
@@ -437,7 +435,6 @@ void assay_sweep_push(assay_sweep *s, const assay_sweep_rec *r)
 		[ASSAY_OP_IPC_OPEN] = do_ipc_open,
 		[ASSAY_OP_UNKNOWN_SYNC] = sweep_unknown_sync,
 		[ASSAY_OP_IN_GRAPH] = do_in_graph,
-		[ASSAY_OP_GRAPH_RAN] = do_graph_ran,
 		[ASSAY_OP_POOL_FREE] = sweep_pool_free,
 		[ASSAY_OP_POOL_ALLOC] = sweep_pool_alloc,
 		[ASSAY_OP_GAP] = do_gap,

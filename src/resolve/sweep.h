@@ -40,7 +40,6 @@ typedef enum assay_sweep_op {
 	ASSAY_OP_IPC_OPEN,
 	ASSAY_OP_UNKNOWN_SYNC, /* a wait of a kind nobody named */
 	ASSAY_OP_IN_GRAPH,     /* an event is recorded by some graph, whenever that is launched */
-	ASSAY_OP_GRAPH_RAN,    /* a graph was launched, nobody knows with which events in it */
 	ASSAY_OP_POOL_FREE, /* memory given back to a pool, and taken from one, in the order of a */
 	ASSAY_OP_POOL_ALLOC, /* stream; the stream is ASSAY_NO_HANDLE when the call does not say */
 	/* never pushed: their effect is in other records */
@@ -58,23 +57,27 @@ typedef enum assay_sweep_op {
 } assay_sweep_op;
 
 enum {
-	ASSAY_REC_FAILED = 1,      /* the call returned an error; queries: not ready */
-	ASSAY_REC_PER_THREAD = 2,  /* a null stream means the thread's own default stream */
-	ASSAY_REC_NONBLOCKING = 4, /* STREAM_CREATE */
-	ASSAY_REC_LEGACY = 8,      /* the stream is its device's default stream */
-	ASSAY_REC_AT_START = 16,   /* RECORD: done when the launch of the same key starts */
-	ASSAY_REC_OUTSIDE = 32,    /* RECORD: its row is not in the recording's window */
-	ASSAY_REC_MUST_BLOCK = 64, /* COPY: a form that always waits */
-	ASSAY_REC_NUMBERED = 256,  /* event is the recorder's number plus one */
-	ASSAY_REC_EXTERNAL = 128,  /* RECORD, in a capture: a node of the graph, later */
-	ASSAY_REC_GUESSED = 512,   /* the device, or stream, was chosen among several */
-	ASSAY_REC_HALF = 1024,     /* WAIT_VALUE: 32 bits */
-	ASSAY_REC_WHEN = 2048,     /* WAIT_VALUE: times assay_value_when, two bits */
-	ASSAY_REC_TOGETHER = 8192, /* LAUNCH: one of several of its key, in streams of other
-				    * devices: they start behind all of these streams' work, and all
-				    * that follows goes behind all of them */
-	ASSAY_REC_LONE = 16384,    /* DEVICE_SYNC, guessed: no other device has work */
-	ASSAY_REC_WINDOW = 32768,  /* its recording may have begun after the program */
+	ASSAY_REC_FAILED = 1,           /* the call returned an error; queries: not ready */
+	ASSAY_REC_PER_THREAD = 2,       /* a null stream means the thread's own default stream */
+	ASSAY_REC_NONBLOCKING = 4,      /* STREAM_CREATE */
+	ASSAY_REC_LEGACY = 8,           /* the stream is its device's default stream */
+	ASSAY_REC_AT_START = 16,        /* RECORD: done when the launch of the same key starts */
+	ASSAY_REC_OUTSIDE = 32,         /* RECORD: its row is not in the recording's window */
+	ASSAY_REC_MUST_BLOCK = 64,      /* COPY: a form that always waits */
+	ASSAY_REC_NUMBERED = 256,       /* event is the recorder's number plus one */
+	ASSAY_REC_EXTERNAL = 128,       /* RECORD, in a capture: a node of the graph, later */
+	ASSAY_REC_GUESSED = 512,        /* the device, or stream, was chosen among several */
+	ASSAY_REC_HALF = 1024,          /* WAIT_VALUE: 32 bits */
+	ASSAY_REC_WHEN = 2048,          /* WAIT_VALUE: times assay_value_when, two bits */
+	ASSAY_REC_TOGETHER = 8192,      /* LAUNCH: one of several of its key, in streams of other
+					 * devices: they start behind all of these streams' work, and all
+					 * that follows goes behind all of them */
+	ASSAY_REC_LONE = 16384,         /* DEVICE_SYNC, guessed: no other device has work */
+	ASSAY_REC_WINDOW = 32768,       /* its recording may have begun after the program */
+	ASSAY_REC_INSIDE = 1 << 16,     /* RECORD: by a graph, nobody knows when in it */
+	ASSAY_REC_MAY_RECORD = 1 << 17, /* LAUNCH, UNSEEN: of a graph or with attributes that may
+					 * record events */
+	ASSAY_REC_WHOLE = 1 << 18,      /* waits for events: no call up to this one was lost */
 };
 
 /* When a wait for a value is over; CUDA's and HIP's numbers. */
@@ -97,9 +100,9 @@ typedef struct assay_sweep_rec {
 	uint32_t hint;   /* producer stream as another source names it, row of track */
 	uint32_t row;    /* LAUNCH: of gpu; else of host; handed back in the output */
 	int32_t device;  /* of the stream or call; -1 unknown */
+	uint32_t flags;
 	uint8_t op;
 	uint8_t said; /* WAIT, EVENT_SYNC: class the file gives it, plus one; 0 none */
-	uint16_t flags;
 } assay_sweep_rec;
 
 typedef struct assay_sweep_stream {
@@ -119,6 +122,7 @@ typedef struct assay_sweep_wait {
 	int64_t delayed, slack; /* host waits; stream waits get theirs when they land */
 	uint8_t kind, class, satisfied, flags;
 	uint8_t doubts; /* the sweep's: which of them count */
+	uint8_t why;    /* assay_wait_doubt: it is not exact */
 } assay_sweep_wait;
 
 /* What became known later of a wait that went out before. */

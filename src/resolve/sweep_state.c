@@ -145,22 +145,33 @@ bool sweep_has_unseen(const assay_sweep *s, uint32_t scope, int64_t at)
 	return false;
 }
 
-void sweep_doubt_all(assay_sweep *s, uint32_t scope)
+void sweep_doubt_all(assay_sweep *s, uint32_t scope, assay_wait_doubt why)
 {
 	for (size_t d = 0; d < s->device.n; d++)
 		for (uint32_t i = s->device.p[d].scope == scope ? s->device.p[d].first
 								: ASSAY_NO_ROW;
 		     i != ASSAY_NO_ROW; i = s->stream.p[i].next)
-			s->stream.p[i].tail.doubt |= SWEEP_DOUBT_LINK;
+			sweep_doubt(&s->stream.p[i].tail, SWEEP_DOUBT_LINK, why);
 }
 
-void sweep_all_unseen(assay_sweep *s, uint32_t scope)
+void sweep_all_unseen(assay_sweep *s, uint32_t scope, assay_wait_doubt why)
 {
 	sweep_set(&s->unseen, scope, 0, 0, 1);
 	for (size_t d = 0; d < s->device.n; d++)
 		if (s->device.p[d].scope == scope)
 			s->device.p[d].unseen = INT64_MAX;
-	sweep_doubt_all(s, scope);
+	sweep_doubt_all(s, scope, why);
+}
+
+void sweep_may_record(assay_sweep *s, const assay_sweep_rec *r)
+{
+	uint32_t i = sweep_find(&s->graphs, r->scope, 0, 0);
+	if (i == ASSAY_NO_ROW) {
+		i = (uint32_t)s->graph.n;
+		sweep_set(&s->graphs, r->scope, 0, 0, i);
+		(void)assay_push(&s->graph);
+	}
+	s->graph.p[i] = r->key;
 }
 
 uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
@@ -196,10 +207,12 @@ uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
 		.slot_c = k.c,
 	};
 	s->device.p[d].first = st;
-	if (s->device.p[d].early || sweep_has_unseen(s, r->scope, r->enter))
-		p->tail.doubt = SWEEP_DOUBT_LINK;
+	if (s->device.p[d].early)
+		sweep_doubt(&p->tail, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_EARLY);
+	if (sweep_has_unseen(s, r->scope, r->enter))
+		sweep_doubt(&p->tail, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_UNSEEN);
 	if (!legacy && sweep_may_end_later(&s->device.p[d].some, &p->tail))
-		p->tail.doubt |= SWEEP_DOUBT_DEFAULT;
+		sweep_doubt(&p->tail, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_DEFAULT);
 	if (legacy)
 		s->device.p[d].legacy = st;
 	sweep_set(&s->by_stream, k.a, k.b, k.c, st);
@@ -304,6 +317,18 @@ void sweep_pending_add(assay_sweep *s, uint32_t st, const sweep_pending *p)
 	to->pendings--;
 }
 
+/* What streams stand behind that may be blocking, on nobody knows which device. */
+static sweep_work unplaced_work(const assay_sweep *s, uint32_t scope)
+{
+	sweep_work w = sweep_no_work;
+	uint32_t d = sweep_find(&s->by_device, (uint64_t)(uint32_t)-1, scope, 0);
+	for (uint32_t i = d == ASSAY_NO_ROW ? d : s->device.p[d].first; i != ASSAY_NO_ROW;
+	     i = s->stream.p[i].next)
+		if (s->stream.p[i].blocking || s->stream.p[i].unsure)
+			w = sweep_latest(w, s->stream.p[i].tail);
+	return w;
+}
+
 sweep_work sweep_tail(const assay_sweep *s, uint32_t st)
 {
 	if (st == ASSAY_NO_ROW)
@@ -312,7 +337,7 @@ sweep_work sweep_tail(const assay_sweep *s, uint32_t st)
 	sweep_work w = p->tail;
 	if (!p->legacy)
 		return w;
-	sweep_work other = sweep_no_work;
+	sweep_work other = unplaced_work(s, s->device.p[p->device].scope);
 	for (uint32_t i = s->device.p[p->device].first; i != ASSAY_NO_ROW;
 	     i = s->stream.p[i].next) {
 		const sweep_stream *from = &s->stream.p[i];
@@ -322,7 +347,7 @@ sweep_work sweep_tail(const assay_sweep *s, uint32_t st)
 			other = sweep_latest(other, from->tail);
 	}
 	if (other.doubt & (SWEEP_DOUBT_LINK | SWEEP_DOUBT_OVER) || sweep_later(other, w))
-		w.doubt |= SWEEP_DOUBT_DEFAULT;
+		sweep_doubt(&w, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_DEFAULT);
 	return w;
 }
 
@@ -343,9 +368,11 @@ void sweep_enter(assay_sweep *s, uint32_t st, uint64_t key)
 		if (p->blocking)
 			sweep_stand_behind(p, s->stream.p[legacy].tail, key);
 		else if (p->unsure && sweep_may_end_later(&s->stream.p[legacy].tail, &p->tail))
-			p->tail.doubt |= SWEEP_DOUBT_DEFAULT;
+			sweep_doubt(&p->tail, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_DEFAULT);
 		p->legacy_joined = key;
-	}
+	} else if (p->id.device < 0 &&
+		   (p->blocking || p->unsure)) /* behind whose default stream? */
+		sweep_doubt(&p->tail, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_EMPTY);
 }
 
 /* Streams that may be blocking stand behind one another now, or do not. */
@@ -361,7 +388,7 @@ static void enter_some(assay_sweep *s, sweep_device *d)
 	for (uint32_t i = d->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
 		sweep_stream *p = &s->stream.p[i];
 		if ((p->unsure || p->blocking) && sweep_may_end_later(&latest, &p->tail))
-			p->tail.doubt |= SWEEP_DOUBT_DEFAULT;
+			sweep_doubt(&p->tail, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_DEFAULT);
 	}
 }
 

@@ -24,6 +24,7 @@ typedef struct sweep_work {
 	int64_t start, end;
 	uint32_t row;  /* ASSAY_NO_ROW: none */
 	uint8_t doubt; /* SWEEP_DOUBT_*: a wait for it is likely at best */
+	uint8_t why;   /* assay_wait_doubt: the first of these */
 } sweep_work;
 
 enum {
@@ -40,8 +41,8 @@ typedef struct sweep_record {
 	int64_t enter, exit;
 	sweep_work work; /* what the event stands behind */
 	assay_sweep_stream stream;
-	uint32_t scope, row, thread;
-	uint16_t flags;
+	uint32_t scope, row, thread, flags;
+	bool raced; /* another thread recorded the event at the same time: who was last? */
 } sweep_record;
 
 enum { SWEEP_RECENT = 4, SWEEP_PENDING_MAX = 256, SWEEP_SYNC_IDS = 4096 };
@@ -51,6 +52,7 @@ typedef struct sweep_event {
 	uint32_t records; /* of this incarnation, up to 2 */
 	bool created, captured;
 	bool in_graph;       /* launches of graphs may record it */
+	int64_t until;       /* when the last of its record calls returned */
 	uint32_t capture_of; /* stream whose capture recorded it */
 	uint64_t capture;
 	uint64_t ipc; /* exported or opened as this */
@@ -65,8 +67,7 @@ typedef struct sweep_event {
 	/* memory words: waits for a value that was not written yet */
 	struct {
 		uint64_t arg;
-		uint32_t wait;
-		uint16_t flags;
+		uint32_t wait, flags;
 	} open[SWEEP_RECENT];
 	uint32_t n_open;
 } sweep_event;
@@ -133,7 +134,7 @@ struct assay_sweep {
 	assay_vec(sweep_device) device;
 	assay_vec(sweep_pending) pending;
 	assay_vec(uint64_t) gap;
-	assay_vec(uint64_t) graph; /* key of the last launch of one, by process */
+	assay_vec(uint64_t) graph; /* key of the last that may have recorded events, by process */
 	assay_vec(
 		sweep_work) freed; /* the latest that pools may make an allocation wait for, too */
 	uint32_t free_event, free_stream, free_pending; /* heads of lists, ASSAY_NO_ROW none */
@@ -164,10 +165,10 @@ void sweep_pending_add(assay_sweep *s, uint32_t stream, const sweep_pending *p);
 bool sweep_has_unseen(const assay_sweep *s, uint32_t scope, int64_t at);
 /* Something entered one of the process's streams, nobody knows which: what they stand behind is not
  * certain before their next work. */
-void sweep_doubt_all(assay_sweep *s, uint32_t scope);
+void sweep_doubt_all(assay_sweep *s, uint32_t scope, assay_wait_doubt why);
 /* Work, or a function of the host, that was not recorded may run on any of its devices until they
  * are waited for. */
-void sweep_all_unseen(assay_sweep *s, uint32_t scope);
+void sweep_all_unseen(assay_sweep *s, uint32_t scope, assay_wait_doubt why);
 /* May work from before the recording still run on one of the process's devices? */
 bool sweep_has_early(const assay_sweep *s, const assay_sweep_rec *r);
 /* Until the first wait for all of the device is over, as far as the record can tell. */
@@ -175,6 +176,8 @@ static inline bool sweep_is_early(const sweep_device *d, const assay_sweep_rec *
 {
 	return d->early || (r->flags & ASSAY_REC_WINDOW && r->enter < d->drained);
 }
+/* A launch that may record events of which no call tells. */
+void sweep_may_record(assay_sweep *s, const assay_sweep_rec *r);
 /* What everything put into the stream so far waits for; the default stream waits for every blocking
  * stream. */
 sweep_work sweep_tail(const assay_sweep *s, uint32_t stream);
@@ -192,10 +195,17 @@ static inline void sweep_put_edge(assay_sweep *s, uint32_t kind, uint32_t from, 
 }
 
 /* The later one; doubts about either stay. */
+static inline void sweep_doubt(sweep_work *w, uint8_t doubt, assay_wait_doubt why)
+{
+	w->why = w->doubt ? w->why : (uint8_t)why;
+	w->doubt |= doubt;
+}
+
 static inline sweep_work sweep_latest(sweep_work a, sweep_work b)
 {
 	bool first = b.row == ASSAY_NO_ROW || (a.row != ASSAY_NO_ROW && a.end >= b.end);
 	sweep_work w = first ? a : b;
+	w.why = a.doubt ? a.why : b.why;
 	w.doubt = a.doubt | b.doubt;
 	return w;
 }
@@ -221,7 +231,7 @@ static inline int64_t sweep_min(int64_t a, int64_t b)
 }
 
 /* Does the value end the wait? */
-bool sweep_value_fits(uint64_t value, uint64_t wanted, uint16_t flags);
+bool sweep_value_fits(uint64_t value, uint64_t wanted, uint32_t flags);
 
 /* What a record does. sweep_waits.c: */
 typedef void sweep_op(assay_sweep *s, const assay_sweep_rec *r);

@@ -7,24 +7,44 @@ static uint64_t gap_of(const assay_sweep *s, uint32_t scope)
 	return i == ASSAY_NO_ROW ? 0 : s->gap.p[i];
 }
 
-/* May a graph have recorded the event after the last record that is known? */
+/* May a launch have recorded the event after the last record that is known? */
 static bool may_be_newer(const assay_sweep *s, const sweep_event *e, uint32_t scope)
 {
-	uint32_t i = e->in_graph ? sweep_find(&s->graphs, scope, 0, 0) : ASSAY_NO_ROW;
+	uint32_t i = s->graph.n ? sweep_find(&s->graphs, scope, 0, 0) : ASSAY_NO_ROW;
 	return i != ASSAY_NO_ROW && s->graph.p[i] > e->last.key;
+}
+
+/* Is the last record in the order of calls the one that the wait met? The interfaces say so, as
+ * long as every call was seen and no other process and no launch could record the event unseen. */
+static bool is_certain(const assay_sweep *s, const sweep_event *e, const assay_sweep_wait *w)
+{
+	return w->rec.flags & ASSAY_REC_WHOLE && !e->last.raced && !e->ipc &&
+	       !may_be_newer(s, e, w->rec.scope);
+}
+
+/* The wait is likely at best. */
+static void doubt(assay_sweep_wait *w, assay_wait_doubt why)
+{
+	if (w->class > ASSAY_WAIT_IS_LIKELY)
+		return;
+	w->class = ASSAY_WAIT_IS_LIKELY;
+	w->why = (uint8_t)why;
 }
 
 static void take_work(assay_sweep_wait *w, sweep_work work)
 {
 	w->producer_row = work.row;
 	w->producer_end = work.end;
-	if (work.doubt & w->doubts && w->class == ASSAY_WAIT_IS_EXACT)
-		w->class = ASSAY_WAIT_IS_LIKELY;
+	if (work.doubt & w->doubts)
+		doubt(w, work.why);
 }
 
 static void take_record(assay_sweep_wait *w, const sweep_record *rec, assay_wait_class class)
 {
 	w->class = (uint8_t) class;
+	w->why = class == ASSAY_WAIT_IS_EXACT    ? ASSAY_WAIT_BY_NONE
+		 : class == ASSAY_WAIT_IS_LIKELY ? ASSAY_WAIT_BY_ORDER
+						 : ASSAY_WAIT_BY_SEVERAL;
 	take_work(w, rec->work);
 	w->producer = rec->stream;
 	w->record_key = rec->key;
@@ -65,10 +85,13 @@ static void join_handle(assay_sweep *s, sweep_event *e, assay_sweep_wait *w)
 		w->class = ASSAY_WAIT_IS_LOST;
 		return;
 	}
-	if (may_be_newer(s, e, w->rec.scope))
-		e->last.work.doubt |= SWEEP_DOUBT_LINK;
+	if (e->in_graph && may_be_newer(s, e, w->rec.scope))
+		sweep_doubt(&e->last.work, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_GRAPH);
 	bool sure = e->last.thread == w->rec.thread || e->last.exit <= w->rec.enter;
-	take_record(w, &e->last, sure ? ASSAY_WAIT_IS_LIKELY : ASSAY_WAIT_IS_AMBIGUOUS);
+	take_record(w, &e->last,
+		    !sure                 ? ASSAY_WAIT_IS_AMBIGUOUS
+		    : is_certain(s, e, w) ? ASSAY_WAIT_IS_EXACT
+					  : ASSAY_WAIT_IS_LIKELY);
 	if (!sure && e->records > 1)
 		w->other_key = e->prev.key;
 }
@@ -86,10 +109,9 @@ static void agree(const sweep_event *e, assay_sweep_wait *w)
 		w->other_key = 0;
 		if (e && e->records && !w->rec.arg)
 			take_record(w, prev ? &e->prev : &e->last, ASSAY_WAIT_IS_EXACT);
-		else
-			w->class = ASSAY_WAIT_IS_EXACT;
 	} else if (w->producer.track != ASSAY_NO_ROW) {
 		w->class = ASSAY_WAIT_IS_AMBIGUOUS;
+		w->why = ASSAY_WAIT_BY_SEVERAL;
 		w->flags |= ASSAY_WAIT_CONFLICT;
 	}
 }
@@ -108,6 +130,7 @@ static void weigh_hint(assay_sweep *s, const sweep_event *e, assay_sweep_wait *w
 		return;
 	uint32_t st = sweep_find(&s->by_stream, w->rec.hint, w->rec.scope, 1);
 	w->class = ASSAY_WAIT_IS_AMBIGUOUS;
+	w->why = ASSAY_WAIT_BY_SEVERAL;
 	w->producer = (assay_sweep_stream){ASSAY_NO_HANDLE, w->rec.hint, 0, -1};
 	if (st == ASSAY_NO_ROW)
 		return;
@@ -165,8 +188,10 @@ static void resolve(assay_sweep *s, sweep_event *e, uint32_t st, assay_sweep_wai
 	else
 		join_handle(s, e, w);
 	weigh_hint(s, e, w);
-	if (w->rec.said && is_resolved(w))
+	if (w->rec.said && is_resolved(w)) {
 		w->class = w->rec.said - 1;
+		w->why = w->class == ASSAY_WAIT_IS_EXACT ? ASSAY_WAIT_BY_NONE : ASSAY_WAIT_BY_FILE;
+	}
 	if (e && e->opened)
 		w->flags |= ASSAY_WAIT_IPC;
 }
@@ -201,10 +226,11 @@ static uint32_t put_wait(assay_sweep *s, sweep_event *e, assay_sweep_wait *w)
 
 /* When it ends is not known, so nothing that waits for the stream is certain before its next work.
  */
-static void enter_unseen(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
+static void enter_unseen(assay_sweep *s, uint32_t st, const assay_sweep_rec *r,
+			 assay_wait_doubt why)
 {
 	sweep_work unknown = sweep_no_work;
-	unknown.doubt = SWEEP_DOUBT_LINK;
+	sweep_doubt(&unknown, SWEEP_DOUBT_LINK, why);
 	sweep_set(&s->unseen, r->scope, 0, 0, 1);
 	s->device.p[s->stream.p[st].device].unseen = INT64_MAX;
 	sweep_stand_behind(&s->stream.p[st], unknown, r->key);
@@ -218,17 +244,18 @@ static void enter_waiting(assay_sweep *s, uint32_t st, const assay_sweep_wait *w
 		return;
 	bool certain = w->class == ASSAY_WAIT_IS_EXACT || w->class == ASSAY_WAIT_IS_NEVER_RECORDED;
 	if (st == ASSAY_NO_ROW || w->rec.flags & ASSAY_REC_GUESSED) /* it may be in another */
-		sweep_doubt_all(s, w->rec.scope);
+		sweep_doubt_all(s, w->rec.scope, ASSAY_WAIT_BY_PLACE);
 	if (st == ASSAY_NO_ROW) {
 		sweep_enter_some(s, w->rec.scope);
 		return;
 	}
-	sweep_work work = {w->rec.key, 0, w->producer_end, w->producer_row,
-			   certain ? 0 : SWEEP_DOUBT_LINK};
+	sweep_work work = {w->rec.key, 0, w->producer_end, w->producer_row, 0, 0};
+	if (!certain)
+		sweep_doubt(&work, SWEEP_DOUBT_LINK, w->why ? w->why : ASSAY_WAIT_BY_BEHIND);
 	sweep_enter(s, st, w->rec.key);
 	sweep_stand_behind(&s->stream.p[st], work, w->rec.key);
 	if (w->flags & ASSAY_WAIT_IPC) /* work of another process, which no time here tells of */
-		enter_unseen(s, st, &w->rec);
+		enter_unseen(s, st, &w->rec, ASSAY_WAIT_BY_PROCESS);
 }
 
 /* A record with no work before it in its stream can stand behind the default stream at most; for
@@ -250,9 +277,13 @@ static uint32_t wait_for_event(assay_sweep *s, const assay_sweep_rec *r, uint32_
 		w.consumer = s->stream.p[st].id;
 	if (r->arg && !space && e && owes_nothing_else(s, st, &e->last))
 		w.doubts = SWEEP_DOUBT_LINK | SWEEP_DOUBT_OVER;
-	if (space)
+	if (space) { /* anybody may write a word */
 		w.rec.arg = 0;
+		w.rec.flags &= ~(uint32_t)ASSAY_REC_WHOLE;
+	}
 	resolve(s, e, st, &w);
+	if (space && w.why == ASSAY_WAIT_BY_ORDER)
+		w.why = ASSAY_WAIT_BY_WORD;
 	w.rec.arg = r->arg;
 	bool same = w.producer.uid && w.producer.uid == w.consumer.uid;
 	w.flags |= same ? ASSAY_WAIT_SAME_STREAM : 0;
@@ -276,7 +307,7 @@ void sweep_wait(assay_sweep *s, const assay_sweep_rec *r)
 	wait_for_event(s, r, 0);
 }
 
-bool sweep_value_fits(uint64_t value, uint64_t wanted, uint16_t flags)
+bool sweep_value_fits(uint64_t value, uint64_t wanted, uint32_t flags)
 {
 	bool half = flags & ASSAY_REC_HALF;
 	uint64_t left = value - wanted, neither = ~(value | wanted);
@@ -405,27 +436,29 @@ static void fan_edges(assay_sweep *s, uint32_t d, fan which, uint32_t kind,
 }
 
 /* Streams whose device is not known may be of this one. */
-static uint8_t doubt_of_unplaced(const assay_sweep *s, const assay_sweep_rec *r, fan which,
-				 const sweep_work *work)
+static bool unplaced_may_end_later(const assay_sweep *s, const assay_sweep_rec *r, fan which,
+				   const sweep_work *work)
 {
 	uint32_t d = sweep_find(&s->by_device, (uint64_t)(uint32_t)-1, r->scope, 0);
 	if (d == ASSAY_NO_ROW || r->device < 0)
-		return 0;
+		return false;
 	assay_sweep_stream of;
 	sweep_work other = fan_work(s, d, which == ALL_STREAMS ? ALL_STREAMS : UNSURE_STREAMS, &of);
-	return sweep_may_end_later(&other, work) ? SWEEP_DOUBT_LINK : 0;
+	return other.doubt & (SWEEP_DOUBT_LINK | SWEEP_DOUBT_OVER) || sweep_later(other, *work);
 }
 
-/* Nothing that was put on the device before runs any more. */
+/* Nothing that was put on the device before runs any more. What is said to end later shows that a
+ * link to it is wrong. */
 static void drain(assay_sweep *s, sweep_device *d, const assay_sweep_rec *r)
 {
 	d->unseen = sweep_min(d->unseen, r->exit);
 	d->early = false;
 	d->drained = sweep_max(d->drained, r->exit);
 	for (uint32_t i = d->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
-		uint8_t *doubt = &s->stream.p[i].tail.doubt;
-		if (*doubt & SWEEP_DOUBT_LINK)
-			*doubt = (*doubt & (uint8_t)~SWEEP_DOUBT_LINK) | SWEEP_DOUBT_OVER;
+		sweep_work *tail = &s->stream.p[i].tail;
+		bool over = tail->row == ASSAY_NO_ROW || tail->end <= r->exit;
+		if (tail->doubt & SWEEP_DOUBT_LINK && over)
+			tail->doubt = (tail->doubt & (uint8_t)~SWEEP_DOUBT_LINK) | SWEEP_DOUBT_OVER;
 	}
 }
 
@@ -437,10 +470,13 @@ static void fan_in(assay_sweep *s, const assay_sweep_rec *r, assay_sweep_wait *w
 		     r->enter >= s->device.p[d].drained;
 	if (which == ALL_STREAMS) /* work after the last wait for all ended later than all before */
 		w->doubts = SWEEP_DOUBT_LINK | (newer ? 0 : SWEEP_DOUBT_OVER);
-	work.doubt |= doubt_of_unplaced(s, r, which, &work);
 	int64_t end = work.row == ASSAY_NO_ROW ? INT64_MIN + 1 : work.end;
-	bool early = which == ALL_STREAMS && sweep_is_early(&s->device.p[d], r);
-	work.doubt |= end < s->device.p[d].unseen || early ? SWEEP_DOUBT_LINK : 0;
+	if (unplaced_may_end_later(s, r, which, &work))
+		sweep_doubt(&work, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_PLACE);
+	if (end < s->device.p[d].unseen)
+		sweep_doubt(&work, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_UNSEEN);
+	if (which == ALL_STREAMS && sweep_is_early(&s->device.p[d], r))
+		sweep_doubt(&work, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_EARLY);
 	take_work(w, work);
 	finish_host(s, w);
 	fan_edges(s, d, which, edge, r, put_wait(s, NULL, w), &work);
@@ -472,6 +508,8 @@ static void wait_by_time(const assay_sweep *s, const assay_sweep_rec *r, assay_s
 	w->class = !together       ? ASSAY_WAIT_IS_LOST
 		   : together == 1 ? ASSAY_WAIT_IS_LIKELY
 				   : ASSAY_WAIT_IS_AMBIGUOUS;
+	w->why = together > 1 ? ASSAY_WAIT_BY_SEVERAL : ASSAY_WAIT_BY_TIME;
+	best.doubt = 0;
 	take_work(w, best);
 	finish_host(s, w);
 }
@@ -486,7 +524,7 @@ static fan weigh_unsure(const assay_sweep *s, const assay_sweep_rec *r, assay_sw
 	if (all.row == sure.row &&
 	    !((all.doubt ^ sure.doubt) & (SWEEP_DOUBT_LINK | SWEEP_DOUBT_OVER)))
 		return BLOCKING_STREAMS;
-	w->class = ASSAY_WAIT_IS_LIKELY;
+	doubt(w, ASSAY_WAIT_BY_DEFAULT);
 	bool fits = all.end > r->enter && all.end <= r->exit + s->tolerance;
 	return fits ? UNSURE_STREAMS : BLOCKING_STREAMS;
 }
@@ -503,8 +541,10 @@ void sweep_stream_sync(assay_sweep *s, const assay_sweep_rec *r)
 		return;
 	}
 	sweep_stream *p = &s->stream.p[st];
-	w.class = r->flags & ASSAY_REC_GUESSED ? ASSAY_WAIT_IS_LIKELY : ASSAY_WAIT_IS_EXACT;
+	w.class = ASSAY_WAIT_IS_EXACT;
 	w.producer = p->id;
+	if (r->flags & ASSAY_REC_GUESSED)
+		doubt(&w, ASSAY_WAIT_BY_PLACE);
 	if (p->legacy) {
 		fan which = weigh_unsure(s, r, &w, p->device);
 		fan_in(s, r, &w, p->device, which, ASSAY_EDGE_STREAM_SYNC);
@@ -514,7 +554,7 @@ void sweep_stream_sync(assay_sweep *s, const assay_sweep_rec *r)
 	/* without work of its own it may be of another device, and behind a default stream */
 	if (p->tail.row == ASSAY_NO_ROW && (p->unsure || p->blocking) &&
 	    w.class == ASSAY_WAIT_IS_EXACT)
-		w.class = ASSAY_WAIT_IS_LIKELY;
+		doubt(&w, ASSAY_WAIT_BY_EMPTY);
 	finish_host(s, &w);
 	uint32_t n = put_wait(s, NULL, &w);
 	if (p->tail.row == ASSAY_NO_ROW || p->changed <= p->synced)
@@ -545,7 +585,9 @@ void sweep_device_sync(assay_sweep *s, const assay_sweep_rec *r)
 	}
 	uint32_t d = sweep_device_of(s, r);
 	bool sure = !(r->flags & ASSAY_REC_GUESSED) || held_by_lone(s, r, d);
-	w.class = sure ? ASSAY_WAIT_IS_EXACT : ASSAY_WAIT_IS_LIKELY;
+	w.class = ASSAY_WAIT_IS_EXACT;
+	if (!sure)
+		doubt(&w, ASSAY_WAIT_BY_PLACE);
 	fan_in(s, r, &w, d, ALL_STREAMS, ASSAY_EDGE_DEVICE_SYNC);
 }
 
@@ -613,6 +655,7 @@ void sweep_drain(assay_sweep *s, const assay_sweep_rec *r)
 		return;
 	w.class = ASSAY_WAIT_IS_LIKELY;
 	take_work(&w, work);
+	w.why = ASSAY_WAIT_BY_TIME;
 	finish_host(s, &w);
 	sweep_put_edge(s, ASSAY_EDGE_DRAIN, work.row, ASSAY_NO_ROW, r->row, put_wait(s, NULL, &w));
 }
@@ -622,12 +665,14 @@ void sweep_unseen(assay_sweep *s, const assay_sweep_rec *r)
 	uint32_t st = sweep_stream_of(s, r);
 	if (r->flags & ASSAY_REC_FAILED || sweep_capturing(s, st))
 		return;
+	if (r->flags & ASSAY_REC_MAY_RECORD)
+		sweep_may_record(s, r);
 	if (st == ASSAY_NO_ROW) {
-		sweep_all_unseen(s, r->scope);
+		sweep_all_unseen(s, r->scope, ASSAY_WAIT_BY_UNSEEN);
 		return;
 	}
 	sweep_enter(s, st, r->key);
-	enter_unseen(s, st, r);
+	enter_unseen(s, st, r, ASSAY_WAIT_BY_UNSEEN);
 }
 
 void sweep_host_func(assay_sweep *s, const assay_sweep_rec *r)
@@ -641,7 +686,7 @@ void sweep_host_func(assay_sweep *s, const assay_sweep_rec *r)
 					   .edge = ASSAY_EDGE_HOST_FUNC,
 					   .from_row = s->stream.p[st].tail.row,
 					   .host_row = r->row});
-	enter_unseen(s, st, r);
+	enter_unseen(s, st, r, ASSAY_WAIT_BY_HOST_FUNC);
 }
 
 /* ------------------------------------------------------------------ pools of memory */
@@ -663,7 +708,7 @@ void sweep_pool_free(assay_sweep *s, const assay_sweep_rec *r)
 	if (r->flags & ASSAY_REC_FAILED || sweep_capturing(s, st))
 		return;
 	sweep_work work = sweep_no_work;
-	work.doubt = SWEEP_DOUBT_LINK;
+	sweep_doubt(&work, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_POOL);
 	if (st != ASSAY_NO_ROW) {
 		sweep_enter(s, st, r->key);
 		work = sweep_tail(s, st);
@@ -690,7 +735,7 @@ void sweep_pool_alloc(assay_sweep *s, const assay_sweep_rec *r)
 	if (!running)
 		return;
 	if (st == ASSAY_NO_ROW)
-		sweep_doubt_all(s, r->scope);
+		sweep_doubt_all(s, r->scope, ASSAY_WAIT_BY_POOL);
 	else if (sweep_may_end_later(freed, &s->stream.p[st].tail))
-		s->stream.p[st].tail.doubt |= SWEEP_DOUBT_LINK;
+		sweep_doubt(&s->stream.p[st].tail, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_POOL);
 }

@@ -4,6 +4,7 @@
 
 #include "base/sort.h"
 #include "resolve/resolve.h"
+#include "resolve/waits_ends.h"
 
 /* Clocks of host and device agree to about a microsecond; traces in whole microseconds less. */
 enum { TOLERANCE = 10000 };
@@ -225,6 +226,7 @@ static uint32_t take_wait(void *ctx, const assay_sweep_wait *v)
 	t->slack[i] = v->slack;
 	t->producer_device[i] = v->producer.device;
 	t->class[i] = v->class;
+	t->doubt[i] = v->why;
 	t->satisfied[i] = v->satisfied;
 	t->flags[i] = v->flags;
 	*assay_push(&w->said) = v->rec.said;
@@ -248,10 +250,13 @@ static void take_news(void *ctx, uint32_t i, const assay_sweep_news *n)
 		break;
 	case ASSAY_NEWS_AMBIGUOUS:
 		t->class[i] = ASSAY_WAIT_IS_AMBIGUOUS;
+		t->doubt[i] = ASSAY_WAIT_BY_SEVERAL;
 		t->other_corr[i] = n->record_key;
 		break;
 	case ASSAY_NEWS_FOUND:
 		t->class[i] = ASSAY_WAIT_IS_LIKELY;
+		t->doubt[i] =
+			t->kind[i] == ASSAY_WAIT_VALUE ? ASSAY_WAIT_BY_WORD : ASSAY_WAIT_BY_PROCESS;
 		t->record_host[i] = n->record_row;
 		t->record_corr[i] = corr_of(w, n->record_row, ASSAY_NO_ROW, n->record_key);
 		t->producer_gpu[i] = n->producer_row;
@@ -329,6 +334,7 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 	index_gpus(&w);
 	index_keys(&w);
 	index_starts(&w);
+	waits_find_whole(&w);
 	waits_add_records(&w);
 	sweep_all(&w);
 	for (size_t i = 0; i < w.sources; i++)

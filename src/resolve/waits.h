@@ -48,9 +48,11 @@ typedef struct waits {
 	assay_marks barred;   /* source, event and queue, or any -> record barrier */
 	assay_map barriers;   /* source and key of a call -> row of barrier */
 	assay_vec(struct waits_gpu) devices;
+	uint32_t *listed;       /* by source: devices that its recording lists */
 	bool *tells_device;     /* by source: calls that choose a device are in it */
 	bool *is_hip;           /* by source */
 	bool *from_start;       /* by source: nothing shows that the program had begun before */
+	int64_t *whole;         /* by source: until then it is known to hold every call */
 	uint32_t *stream_track; /* by row of stream */
 	assay_call *call;       /* by string id */
 	assay_arena scratch;

@@ -46,19 +46,23 @@ static const uint8_t op_of[ASSAY_DOES_COUNT] = {
 assay_call assay_call_of(assay_str name)
 {
 	assay_call_meaning m = assay_call_meaning_of(name.p, name.n);
-	uint16_t own = m.per_thread ? ASSAY_REC_PER_THREAD : 0;
-	assay_call c = {op_of[m.does], own, m.takes};
+	uint32_t own = m.per_thread ? ASSAY_REC_PER_THREAD : 0;
+	assay_call c = {op_of[m.does], m.takes, own};
 	bool may_hold = c.op == ASSAY_OP_COPY || c.op == ASSAY_OP_DRAIN;
 	bool queues = m.does == ASSAY_DOES_COPY && m.async && !assay_str_starts(name, "hsa");
 	if (m.async && (m.does == ASSAY_DOES_ALLOC || m.does == ASSAY_DOES_FREE))
 		return (assay_call){m.does == ASSAY_DOES_FREE ? ASSAY_OP_POOL_FREE
 							      : ASSAY_OP_POOL_ALLOC,
-				    own, ASSAY_CALL_STREAM};
+				    ASSAY_CALL_STREAM, own};
 	if (may_hold && m.blocks == ASSAY_BLOCKS_NEVER)
-		return (assay_call){ASSAY_OP_COUNT, own, queues ? ASSAY_CALL_QUEUES : 0};
+		return (assay_call){ASSAY_OP_COUNT, queues ? ASSAY_CALL_QUEUES : 0, own};
 	c.takes |= queues ? ASSAY_CALL_QUEUES : 0;
 	if (m.does == ASSAY_DOES_LAUNCH && assay_str_ends(name, "MultiDevice"))
 		c.flags |= ASSAY_REC_TOGETHER;
+	/* events of nodes, and of attributes, that no call tells of */
+	if (m.does == ASSAY_DOES_GRAPH ||
+	    (m.does == ASSAY_DOES_LAUNCH && assay_str_find(name, "KernelEx") >= 0))
+		c.flags |= ASSAY_REC_MAY_RECORD;
 	if (c.op == ASSAY_OP_COPY && m.blocks == ASSAY_BLOCKS_ALWAYS)
 		c.flags |= ASSAY_REC_MUST_BLOCK;
 	c.takes |= m.blocks == ASSAY_BLOCKS_BACK    ? ASSAY_CALL_SYNC_COPY
@@ -117,6 +121,8 @@ TEST(every_spelling_of_a_record_is_a_record)
 	CHECK(assay_call_of(ASSAY_S("hipLaunchCooperativeKernelMultiDevice")).flags &
 	      ASSAY_REC_TOGETHER);
 	CHECK_EQ(assay_call_of(ASSAY_S("hipLaunchCooperativeKernel")).flags, 0);
+	CHECK_EQ(assay_call_of(ASSAY_S("cudaLaunchKernelExC")).flags, ASSAY_REC_MAY_RECORD);
+	CHECK_EQ(assay_call_of(ASSAY_S("cuGraphLaunch")).flags, ASSAY_REC_MAY_RECORD);
 	CHECK_EQ(assay_call_of(ASSAY_S("cudaEventRecorder")).op, ASSAY_OP_COUNT);
 	CHECK_EQ(assay_call_of(ASSAY_S("EventRecord")).op, ASSAY_OP_COUNT);
 	return 0;

@@ -20,8 +20,8 @@ enum {
 
 typedef struct assay_call {
 	uint8_t op;     /* assay_sweep_op; ASSAY_OP_COUNT: orders nothing */
-	uint16_t flags; /* ASSAY_REC_* */
 	uint8_t takes;  /* ASSAY_CALL_* */
+	uint32_t flags; /* ASSAY_REC_* */
 } assay_call;
 
 assay_call assay_call_of(assay_str name);

@@ -52,17 +52,18 @@ static bool orders(const assay_run *run, const assay_ledger_table *l, uint32_t i
 	return any;
 }
 
-static void find_whole(waits_ends *e)
+void waits_find_whole(waits *w)
 {
-	const assay_ledger_table *l = &e->w->t->ledger;
-	for (size_t s = 0; s <= e->w->sources; s++)
-		e->whole[s] = INT64_MIN;
+	const assay_ledger_table *l = &w->t->ledger;
+	w->whole = assay_alloc(&w->scratch, (w->sources + 1) * sizeof *w->whole);
+	for (size_t s = 0; s <= w->sources; s++)
+		w->whole[s] = INT64_MIN;
 	for (uint32_t i = 0; i < l->n; i++)
-		e->whole[assay_group_of(e->w->t, l->source[i])] = INT64_MAX;
+		w->whole[assay_group_of(w->t, l->source[i])] = INT64_MAX;
 	for (uint32_t i = 0; i < l->n; i++) {
-		int64_t *whole = &e->whole[assay_group_of(e->w->t, l->source[i])];
+		int64_t *whole = &w->whole[assay_group_of(w->t, l->source[i])];
 		int64_t until = l->first[i] ? l->first[i] : INT64_MIN;
-		if ((l->dropped[i] || l->unknown[i]) && orders(e->w->run, l, i) && until < *whole)
+		if ((l->dropped[i] || l->unknown[i]) && orders(w->run, l, i) && until < *whole)
 			*whole = until;
 	}
 }
@@ -73,10 +74,8 @@ void waits_ends_make(waits_ends *e, const waits *w)
 	e->row = assay_pages_grow(NULL, (e->n + 1) * sizeof *e->row);
 	e->end = assay_pages_grow(NULL, (e->n + 1) * sizeof *e->end);
 	e->first = assay_pages_grow(NULL, (w->sources + 2) * sizeof *e->first);
-	e->whole = assay_pages_grow(NULL, (w->sources + 1) * sizeof *e->whole);
 	sort_work(e);
 	find_firsts(e);
-	find_whole(e);
 }
 
 void waits_ends_free(waits_ends *e)
@@ -84,7 +83,6 @@ void waits_ends_free(waits_ends *e)
 	assay_pages_free(e->row);
 	assay_pages_free(e->end);
 	assay_pages_free(e->first);
-	assay_pages_free(e->whole);
 }
 
 static size_t first_after(const waits_ends *e, uint32_t source, int64_t from)
@@ -128,7 +126,7 @@ bool waits_device_ended(const waits_ends *e, uint32_t gpu, int64_t from, int64_t
 	return false;
 }
 
-bool waits_is_whole(const waits_ends *e, uint32_t source, int64_t until)
+bool waits_is_whole(const waits *w, uint32_t source, int64_t until)
 {
-	return source < e->w->sources && until < e->whole[source];
+	return source < w->sources && until < w->whole[source];
 }

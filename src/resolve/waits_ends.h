@@ -6,10 +6,9 @@
 
 typedef struct waits_ends {
 	const waits *w;
-	uint32_t *row;  /* of gpu, by source and end */
-	int64_t *end;   /* the same */
-	size_t *first;  /* by source: its first in row; one more than there are sources */
-	int64_t *whole; /* by source: until then it is known to hold every call */
+	uint32_t *row; /* of gpu, by source and end */
+	int64_t *end;  /* the same */
+	size_t *first; /* by source: its first in row; one more than there are sources */
 	size_t n;
 } waits_ends;
 
@@ -28,6 +27,7 @@ bool waits_ended(const waits_ends *e, uint32_t source, waits_span s);
 /* The same of the device of row gpu, from and up to. */
 bool waits_device_ended(const waits_ends *e, uint32_t gpu, int64_t from, int64_t to);
 /* Does the recorder say that it lost no call and no work up to then? */
-bool waits_is_whole(const waits_ends *e, uint32_t source, int64_t until);
+void waits_find_whole(waits *w);
+bool waits_is_whole(const waits *w, uint32_t source, int64_t until);
 
 #endif

@@ -187,6 +187,9 @@ bool waits_is_default_number(const waits *w, uint32_t source, int64_t stream)
 static void find_devices(waits *w)
 {
 	const assay_tables *t = w->t;
+	w->listed = assay_alloc(&w->scratch, (w->sources + 1) * sizeof *w->listed);
+	for (uint32_t i = 0; i < t->device.n; i++)
+		w->listed[assay_group_of(t, t->device.source[i])]++;
 	for (uint32_t k = 0; k < t->track.n; k++) {
 		uint32_t source = assay_track_group(t, k);
 		if (t->track.kind[k] != ASSAY_TRACK_STREAM || source >= w->sources)
@@ -245,14 +248,12 @@ static void bind_new(waits *w, uint32_t source, uint64_t handle, uint64_t key)
 }
 
 /* The stream that what the call put there is in: its work, or its barrier. */
-static uint32_t track_of_call(const waits *w, uint32_t source, uint32_t h)
+static uint32_t track_of_call(const waits *w, uint32_t source, uint64_t corr, uint64_t key)
 {
-	uint32_t g = assay_map_get(&w->gpus,
-				   assay_corr_key(source, w->t->api.corr[w->t->host.detail[h]]));
+	uint32_t g = assay_map_get(&w->gpus, assay_corr_key(source, corr));
 	if (g != ASSAY_NO_ROW)
 		return w->t->gpu.track[g];
-	uint32_t b =
-		w->t->barrier.n ? waits_barrier_of(w, source, waits_host_key(w, h)) : ASSAY_NO_ROW;
+	uint32_t b = w->t->barrier.n ? waits_barrier_of(w, source, key) : ASSAY_NO_ROW;
 	return b == ASSAY_NO_ROW ? ASSAY_NO_ROW : waits_barrier_stream(w, b);
 }
 
@@ -266,7 +267,8 @@ static void find_handles(waits *w)
 			continue;
 		uint32_t source = waits_host_source(w, h);
 		bool makes = w->call[t->host.name[h]].op == ASSAY_OP_STREAM_CREATE;
-		uint32_t track = track_of_call(w, source, h);
+		uint32_t track =
+			track_of_call(w, source, assay_call_corr(t, h), waits_host_key(w, h));
 		if ((track == ASSAY_NO_ROW && !makes) ||
 		    assay_str_find(assay_text(w->run, t->host.args[h]), "tream") < 0)
 			continue;
@@ -281,14 +283,13 @@ static void find_handles(waits *w)
 	const assay_event_call_table *e = &t->event_call;
 	for (uint32_t i = 0; i < e->n; i++) {
 		uint32_t source = assay_track_group(t, e->track[i]);
-		uint32_t g = assay_map_get(&w->gpus, assay_corr_key(source, e->corr[i]));
 		uint64_t key = waits_key_at(w, source, e->ts[i], e->corr[i]);
+		uint32_t track = track_of_call(w, source, e->corr[i], key);
 		if (w->call[e->name[i]].op == ASSAY_OP_STREAM_CREATE)
 			bind_new(w, source, e->stream[i], key);
-		else if (g != ASSAY_NO_ROW)
-			bind(w, source,
-			     meant(w, e->stream[i], e->name[i], e->track[i], t->gpu.track[g]),
-			     t->gpu.track[g], key);
+		else if (track != ASSAY_NO_ROW)
+			bind(w, source, meant(w, e->stream[i], e->name[i], e->track[i], track),
+			     track, key);
 	}
 }
 
@@ -370,9 +371,8 @@ waits_device waits_device_of(const waits *w, uint32_t source, uint32_t thread, u
 	int32_t chosen = ordinal >= 0 ? device_of_ordinal(w, source, ordinal) : -1;
 	if (chosen >= 0)
 		return (waits_device){chosen, false};
-	bool one = listed_device(w, source, 0) >= 0 && listed_device(w, source, 1) < 0;
 	if (w->only_device[source] >= 0) /* a call may mean one that did nothing */
-		return (waits_device){w->only_device[source], !one};
+		return (waits_device){w->only_device[source], w->listed[source] != 1};
 	const assay_mark *m = assay_mark_before(&w->launched, thread, key);
 	return (waits_device){m ? (int32_t)m->value : -1, true};
 }

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "resolve/waits_args.h"
 #include "resolve/waits_barriers.h"
+#include "resolve/waits_ends.h"
 #include "resolve/waits_graphs.h"
 #include "resolve/waits_places.h"
 
@@ -55,14 +56,20 @@ static void attach_call(waits *w, assay_sweep_rec *r, uint32_t h)
 static void doubt_in_graph(const waits *w, assay_sweep_rec *r)
 {
 	if (r->row != ASSAY_NO_ROW && w->call[w->t->host.name[r->row]].op == ASSAY_OP_LAUNCH_GRAPH)
-		r->flags |= ASSAY_REC_GUESSED;
+		r->flags |= ASSAY_REC_GUESSED | ASSAY_REC_INSIDE;
+}
+
+static bool has_number(const waits *w, uint32_t track)
+{
+	int64_t id = track == ASSAY_NO_ROW ? -1 : w->t->track.tid[track];
+	return id >= 0 && id != UINT32_MAX; /* how "no stream" is written */
 }
 
 static void set_stream(waits *w, assay_sweep_rec *r, uint32_t track)
 {
 	int64_t id = w->t->track.tid[track];
 	r->device = (int32_t)w->t->track.pid[track];
-	if (id < 0 || id == UINT32_MAX) /* how "no stream" is written */
+	if (!has_number(w, track))
 		return;
 	r->track = track;
 	uint32_t source = assay_track_group(w->t, track);
@@ -94,8 +101,9 @@ static void add_launches(waits *w)
 		if (h != ASSAY_NO_ROW) {
 			r->scope = waits_scope_of_thread(w, t->host.track[h]);
 			r->arg = (uint64_t)t->host.ts[h];
-			if (w->call[t->host.name[h]].flags & ASSAY_REC_TOGETHER &&
-			    waits_for_all(w, h))
+			uint32_t how = w->call[t->host.name[h]].flags;
+			r->flags |= how & ASSAY_REC_MAY_RECORD;
+			if (how & ASSAY_REC_TOGETHER && waits_for_all(w, h))
 				r->flags |= ASSAY_REC_TOGETHER;
 		}
 		r->enter = t->gpu.ts[g];
@@ -118,11 +126,9 @@ static void add_streams(waits *w)
 		assay_sweep_rec *r = add_rec(w, ASSAY_OP_STREAM_CREATE, group, 0, 0);
 		set_stream(w, r, track);
 		r->stream = s->handle[i];
-		r->flags =
-			(uint16_t)((r->flags & ASSAY_REC_WINDOW) |
-				   (s->flags[i] & ASSAY_STREAM_DEFAULT ? ASSAY_REC_LEGACY : 0) |
-				   (s->flags[i] & ASSAY_STREAM_NONBLOCKING ? ASSAY_REC_NONBLOCKING
-									   : 0));
+		r->flags = (r->flags & ASSAY_REC_WINDOW) |
+			   (s->flags[i] & ASSAY_STREAM_DEFAULT ? ASSAY_REC_LEGACY : 0u) |
+			   (s->flags[i] & ASSAY_STREAM_NONBLOCKING ? ASSAY_REC_NONBLOCKING : 0u);
 		if (s->flags[i] & ASSAY_STREAM_DEFAULT)
 			waits_learn_legacy(w, group, track);
 		else if (s->handle[i] > 2)
@@ -333,6 +339,13 @@ static void add_syncs(waits *w)
 
 /* ------------------------------------------------------------------ calls with handles */
 
+/* A stream is made on the device that the thread has chosen; it is used from any. */
+static bool is_made_here(const waits *w, uint32_t source, assay_call call, waits_device d)
+{
+	bool one = source < w->sources && w->listed[source] == 1;
+	return one || (call.op == ASSAY_OP_STREAM_CREATE && !d.guessed);
+}
+
 /* Streams, devices and what the thread works on. */
 static void place_call(waits *w, assay_sweep_rec *r, uint32_t source, assay_call call,
 		       const waits_args *a)
@@ -358,15 +371,15 @@ static void place_call(waits *w, assay_sweep_rec *r, uint32_t source, assay_call
 	r->flags |= d.guessed && (null || own) ? ASSAY_REC_GUESSED : 0;
 	if (track != ASSAY_NO_ROW)
 		set_stream(w, r, track);
-	else if (!null && !own && source < w->sources && w->only_device[source] < 0)
+	else if (!null && !own && !is_made_here(w, source, call, d))
 		r->device = -1; /* nothing was launched into it */
 }
 
 /* Something else that a call does in its stream: null means the same stream for both. */
 static assay_call part_of(assay_call whole, assay_sweep_op op)
 {
-	return (assay_call){op, whole.flags & ASSAY_REC_PER_THREAD,
-			    ASSAY_CALL_EVENT | ASSAY_CALL_STREAM};
+	return (assay_call){op, ASSAY_CALL_EVENT | ASSAY_CALL_STREAM,
+			    whole.flags & ASSAY_REC_PER_THREAD};
 }
 
 /* NULL: the call orders nothing after all. */
@@ -389,7 +402,7 @@ static assay_sweep_rec *add_call(waits *w, uint32_t source, assay_call call, uin
 	if (call.takes & ASSAY_CALL_FLAGS && a->flags & 1) /* cudaStreamNonBlocking */
 		r->flags |= ASSAY_REC_NONBLOCKING;
 	if (call.op == ASSAY_OP_WAIT_VALUE)
-		r->flags |= (uint16_t)((a->flags & 3) * ASSAY_REC_WHEN);
+		r->flags |= (uint32_t)(a->flags & 3) * ASSAY_REC_WHEN;
 	if (call.takes & ASSAY_CALL_HALF)
 		r->flags |= ASSAY_REC_HALF;
 	if (call.op == ASSAY_OP_RECORD && a->flags & 1) /* cudaEventRecordExternal */
@@ -467,10 +480,14 @@ static void place_row(waits *w, assay_sweep_rec *r, uint32_t i, assay_call call,
 		r->scope = waits_scope_of_thread(w, e->track[i]);
 	}
 	place_call(w, r, source, call, a);
-	if (e->place[i] != ASSAY_NO_ROW &&
-	    (call.takes & ASSAY_CALL_STREAM || call.op == ASSAY_OP_DEVICE_SYNC)) {
+	bool streams = call.takes & ASSAY_CALL_STREAM;
+	/* the context is the call's, which works on streams of others too */
+	bool elsewhere = streams && call.op != ASSAY_OP_STREAM_CREATE && a->stream > 2 &&
+			 !has_number(w, e->place[i]);
+	if (e->place[i] != ASSAY_NO_ROW && !elsewhere &&
+	    (streams || call.op == ASSAY_OP_DEVICE_SYNC)) {
 		set_stream(w, r, e->place[i]);
-		r->flags &= (uint16_t)~ASSAY_REC_GUESSED;
+		r->flags &= ~(uint32_t)ASSAY_REC_GUESSED;
 	}
 	tell(w, source, e->corr[i]);
 }
@@ -514,7 +531,8 @@ static void add_graph_events(waits *w)
 					   assay_corr_key(n->source, w->t->event_call.corr[i]));
 		assay_sweep_rec *r = add_call(w, n->source, call, h, &a);
 		place_row(w, r, i, call, &a);
-		r->flags |= n->waits ? 0 : ASSAY_REC_GUESSED; /* as of doubt_in_graph() */
+		if (!n->waits)
+			doubt_in_graph(w, r);
 	}
 	assay_vec_free(&nodes.v);
 }
@@ -561,7 +579,7 @@ static void hear_barriers(waits *w)
 		uint32_t b = waits_barrier_of(w, source, r->key);
 		if (b != ASSAY_NO_ROW && w->t->barrier.event[b] == r->event) {
 			set_stream(w, r, waits_barrier_stream(w, b));
-			r->flags &= (uint16_t)~ASSAY_REC_GUESSED;
+			r->flags &= ~(uint32_t)ASSAY_REC_GUESSED;
 		}
 		if (asks && r->hint == ASSAY_NO_ROW)
 			r->hint = waits_witness(w, source, r);
@@ -586,7 +604,7 @@ static void add_unseen(waits *w, uint32_t h, const waits_args *a)
 	assay_sweep_rec *r = add_rec(w, ASSAY_OP_UNSEEN, source, 0, 0);
 	assay_call call = part_of(w->call[w->t->host.name[h]], ASSAY_OP_UNSEEN);
 	attach_call(w, r, h);
-	r->flags |= call.flags;
+	r->flags |= call.flags | (w->call[w->t->host.name[h]].flags & ASSAY_REC_MAY_RECORD);
 	fail_by(r, a->status);
 	place_call(w, r, source, call, a);
 	if (r->flags & ASSAY_REC_GUESSED) { /* it may be in any */
@@ -651,7 +669,6 @@ static void add_unseen_work(waits *w)
 static void add_graph_doubts(waits *w)
 {
 	const assay_tables *t = w->t;
-	size_t before = w->recs.n;
 	for (size_t k = 0; k < w->call_rows.n; k++) {
 		uint32_t h = w->call_rows.p[k];
 		assay_call call = w->call[t->host.name[h]];
@@ -667,11 +684,6 @@ static void add_graph_doubts(waits *w)
 		assay_sweep_rec *r = add_rec(w, ASSAY_OP_IN_GRAPH, source, 0, 0);
 		attach_call(w, r, h);
 		r->event = a.event;
-	}
-	for (size_t k = 0; w->recs.n > before && k < w->call_rows.n; k++) {
-		uint32_t h = w->call_rows.p[k], source = waits_host_source(w, h);
-		if (w->call[t->host.name[h]].op == ASSAY_OP_LAUNCH_GRAPH && assay_call_corr(t, h))
-			attach_call(w, add_rec(w, ASSAY_OP_GRAPH_RAN, source, 0, 0), h);
 	}
 }
 
@@ -738,6 +750,19 @@ static void add_host_calls(waits *w)
 	}
 }
 
+/* Waits that no lost call can have changed. Not those inside of graphs: what is in one may have
+ * been changed in more ways than are followed. */
+static void trust_whole(waits *w)
+{
+	for (size_t i = 0; w->t->ledger.n && i < w->recs.n; i++) {
+		assay_sweep_rec *r = &w->recs.p[i];
+		bool asks = r->op == ASSAY_OP_WAIT || r->op == ASSAY_OP_EVENT_SYNC;
+		if (asks && r->thread != ASSAY_NO_ROW &&
+		    waits_is_whole(w, assay_track_group(w->t, r->thread), r->exit))
+			r->flags |= ASSAY_REC_WHOLE;
+	}
+}
+
 /* Stretches in which recording was off. */
 static void add_dark(waits *w)
 {
@@ -765,4 +790,5 @@ void waits_add_records(waits *w)
 	hear_barriers(w);
 	add_unseen_work(w);
 	add_graph_doubts(w);
+	trust_whole(w);
 }

@@ -151,7 +151,7 @@ static bool may_miss_later(const waits_ends *e, uint32_t i)
 	uint32_t p = t->producer_gpu[i], source = source_of_wait(e->w, i);
 	waits_span after = {p == ASSAY_NO_ROW ? INT64_MIN : assay_gpu_end(&e->w->t->gpu, p),
 			    over_at(e->w, i), entered_at(e->w, i), p};
-	return !waits_is_whole(e, source, t->ts[i] + t->dur[i]) &&
+	return !waits_is_whole(e->w, source, t->ts[i] + t->dur[i]) &&
 	       (t->flags[i] & ASSAY_WAIT_UNSEEN || waits_ended(e, source, after));
 }
 
@@ -203,23 +203,31 @@ static bool stands_behind_others(uint8_t kind)
 	return is_sync(kind) || kind == ASSAY_WAIT_STREAM_WAIT || kind == ASSAY_WAIT_VALUE;
 }
 
-static uint8_t class_by(const waits_ends *e, uint32_t i, int64_t usual)
+static void set_class(assay_wait_table *t, uint32_t i, assay_wait_class class, assay_wait_doubt why)
 {
-	const assay_wait_table *t = &e->w->t->wait;
-	uint8_t class = t->class[i];
+	t->class[i] = (uint8_t) class;
+	t->doubt[i] = (uint8_t)why;
+}
+
+static void classify(const waits_ends *e, uint32_t i, int64_t usual)
+{
+	assay_wait_table *t = &e->w->t->wait;
 	int64_t all = is_thread(t, i) ? t->dur[i] : t->delayed[i] + t->unexplained[i];
-	bool contradicts = t->flags[i] & ASSAY_WAIT_TIMES;
-	if (e->w->said.p[i] || class > ASSAY_WAIT_IS_LIKELY)
-		return class;
+	if (e->w->said.p[i] || t->class[i] > ASSAY_WAIT_IS_LIKELY)
+		return;
+	bool likely = t->class[i] == ASSAY_WAIT_IS_LIKELY;
 	if (t->unexplained[i] > all - t->unexplained[i])
-		return ASSAY_WAIT_IS_UNEXPLAINED;
-	if (t->unexplained[i] > 0 || contradicts || record_was_late(e, i, usual))
-		return ASSAY_WAIT_IS_LIKELY;
-	if (class == ASSAY_WAIT_IS_EXACT)
-		return stands_behind_others(t->kind[i]) && may_miss_later(e, i)
-			       ? ASSAY_WAIT_IS_LIKELY
-			       : class;
-	return is_sync(t->kind[i]) && is_proved(e, i, usual) ? ASSAY_WAIT_IS_EXACT : class;
+		set_class(t, i, ASSAY_WAIT_IS_UNEXPLAINED, ASSAY_WAIT_BY_LEFT);
+	else if (t->unexplained[i] > 0)
+		set_class(t, i, ASSAY_WAIT_IS_LIKELY, ASSAY_WAIT_BY_LEFT);
+	else if (t->flags[i] & ASSAY_WAIT_TIMES)
+		set_class(t, i, ASSAY_WAIT_IS_LIKELY, ASSAY_WAIT_BY_CLOCKS);
+	else if (record_was_late(e, i, usual))
+		set_class(t, i, ASSAY_WAIT_IS_LIKELY, ASSAY_WAIT_BY_BARRIER);
+	else if (likely && is_sync(t->kind[i]) && is_proved(e, i, usual))
+		set_class(t, i, ASSAY_WAIT_IS_EXACT, ASSAY_WAIT_BY_NONE);
+	else if (!likely && stands_behind_others(t->kind[i]) && may_miss_later(e, i))
+		set_class(t, i, ASSAY_WAIT_IS_LIKELY, ASSAY_WAIT_BY_LOSSES);
 }
 
 void waits_weigh(waits *w)
@@ -232,7 +240,7 @@ void waits_weigh(waits *w)
 	for (uint32_t i = 0; i < t->n; i++) {
 		int64_t soon = usual_of(&usual, place_of(w, i));
 		t->unexplained[i] = unexplained_by(w, &e, i, soon);
-		t->class[i] = class_by(&e, i, soon);
+		classify(&e, i, soon);
 	}
 	assay_vec_free(&usual.v);
 	waits_ends_free(&e);

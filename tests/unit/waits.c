@@ -751,3 +751,69 @@ TEST(delay_is_what_the_wait_added)
 	CHECK(q.landed[0].times);
 	return 0;
 }
+
+TEST(the_last_record_of_a_recording_that_lost_nothing_is_the_one_that_was_met)
+{
+	program p = {0};
+	work(&p, 5, S1, 0, 1000);
+	record(&p, 10, A, S1);
+	wait(&p, 20, S2, A)->flags = ASSAY_REC_WHOLE;
+	wait(&p, 21, S2, A);
+	work(&p, 25, S3, 0, 1000)->flags = ASSAY_REC_MAY_RECORD; /* A perhaps, too */
+	wait(&p, 30, S2, A)->flags = ASSAY_REC_WHOLE;
+	on(&p, ASSAY_OP_STREAM_SYNC, 40, S2);
+	run(&p);
+	CHECK(is(&p, 0, ASSAY_WAIT_IS_EXACT, 10) && p.wait[0].why == ASSAY_WAIT_BY_NONE);
+	CHECK(is(&p, 1, ASSAY_WAIT_IS_LIKELY, 10) && p.wait[1].why == ASSAY_WAIT_BY_ORDER);
+	CHECK(is(&p, 2, ASSAY_WAIT_IS_LIKELY, 10) && is(&p, 3, ASSAY_WAIT_IS_LIKELY, 0));
+	CHECK_EQ(p.wait[3].why, ASSAY_WAIT_BY_ORDER);
+	return 0;
+}
+
+TEST(of_records_at_the_same_time_nobody_knows_the_last)
+{
+	program p = {0};
+	record(&p, 10, A, S1)->exit = 130;
+	record(&p, 11, A, S2)->thread = 2; /* 110 to 115 */
+	wait(&p, 20, S3, A)->flags = ASSAY_REC_WHOLE;
+	record(&p, 30, A, S2);
+	wait(&p, 40, S3, A)->flags = ASSAY_REC_WHOLE;
+	run(&p);
+	CHECK(is(&p, 0, ASSAY_WAIT_IS_LIKELY, 11) && is(&p, 1, ASSAY_WAIT_IS_EXACT, 30));
+	return 0;
+}
+
+TEST(a_link_that_a_wait_for_the_device_contradicts_stays_in_doubt)
+{
+	program p = {0};
+	work(&p, 5, S1, 0, 1000)->device = 1;
+	assay_sweep_rec *r = record(&p, 10, A, S1);
+	r->device = 1;
+	r->flags = ASSAY_REC_GUESSED;
+	wait(&p, 11, S2, A)->flags = ASSAY_REC_WHOLE;
+	call(&p, ASSAY_OP_DEVICE_SYNC, 20); /* of device 0, to 205: S2 waits no more */
+	call(&p, ASSAY_OP_DEVICE_SYNC, 30)->exit = 1000;
+	run(&p);
+	CHECK(is(&p, 2, ASSAY_WAIT_IS_LIKELY, 0) && p.wait[2].producer_row == 5);
+	return 0;
+}
+
+TEST(a_stream_of_an_unknown_device_may_be_joined_by_any_default_stream)
+{
+	program p = {0};
+	on(&p, ASSAY_OP_STREAM_CREATE, 1, S2)->device = -1; /* blocking */
+	work(&p, 5, S1, 0, 1000);
+	record(&p, 10, A, S1);
+	assay_sweep_rec *w = wait(&p, 11, S2, A);
+	w->device = -1;
+	w->flags = ASSAY_REC_WHOLE;
+	record(&p, 20, B, 0);
+	wait(&p, 21, S3, B)->flags = ASSAY_REC_WHOLE; /* the default stream's: behind S2, or not */
+	record(&p, 30, A, S2);
+	wait(&p, 31, S3, A)->flags = ASSAY_REC_WHOLE; /* S2's: behind the default stream, or not */
+	run(&p);
+	CHECK_EQ(p.wait[0].class, ASSAY_WAIT_IS_EXACT);
+	CHECK(p.wait[1].class == ASSAY_WAIT_IS_LIKELY && p.wait[2].class == ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(p.wait[2].why, ASSAY_WAIT_BY_EMPTY);
+	return 0;
+}

@@ -401,3 +401,37 @@ TEST(a_launch_on_several_devices_joins_their_streams)
 	assay_run_free(run);
 	return 0;
 }
+
+static void hand_event_call(assay_run *run, const char *name, uint64_t corr, uint64_t event,
+			    uint64_t stream)
+{
+	assay_event_call_table *e = &run->part.t.event_call;
+	uint32_t i = assay_add(&run->part.t, ASSAY_T_event_call);
+	e->name[i] = assay_sid_of(run, name);
+	e->track[i] = assay_thread_track(&run->part, 1, 1);
+	e->ts[i] = 20000 * (int64_t)corr;
+	e->dur[i] = 10000;
+	e->corr[i] = corr;
+	e->event[i] = event;
+	e->stream[i] = stream;
+}
+
+/* A thread's own stream without work: by its handle, and by null where a barrier says which. */
+TEST(a_barrier_tells_which_stream_a_handle_means)
+{
+	static const row kernel = {"hipLaunchKernel", S1, 0, 1, 25000, 300000, 0, 0, 0, 0, 0};
+	assay_run *run = run_of(&kernel, 1);
+	assay_tables *t = &run->part.t;
+	static const row barrier = {"", "", 0, 14, 0, 0, 7, 0, 0xe2, 0, 250000};
+	hand_event_call(run, "hipEventRecord", 2, 0xe1, 0x100);
+	hand_event_call(run, "hipStreamWaitEvent", 3, 0xe1, 2);
+	hand_event_call(run, "hipEventRecord_spt", 4, 0xe2, 0);
+	add_barrier(run, &barrier, 4, 80000);
+	hand_event_call(run, "hipEventSynchronize", 5, 0xe2, 0);
+	assay_waits(run);
+	CHECK_EQ(t->wait.n, 2);
+	CHECK_EQ(t->wait.record_corr[1], 4);
+	CHECK_EQ(t->wait.producer_gpu[1], 0);
+	assay_run_free(run);
+	return 0;
+}

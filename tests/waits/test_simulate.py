@@ -78,7 +78,7 @@ def keep_stories(programs, wrong, folder):
             (folder / f"{p.pid}.story").write_text("\n".join([f"lossy {p.lossy}, late {p.late}"] + lines))
 
 
-def check(name, first, n, rng, seen):
+def check(name, first, n, rng, seen, doubts):
     form = forms.FORMS[name]
     programs = simulate(form, first, n, rng)
     folder = pathlib.Path(tempfile.mkdtemp(dir=os.environ.get("KEEP")))
@@ -91,6 +91,7 @@ def check(name, first, n, rng, seen):
             continue
         right = truth.allows(w)
         seen[w["class"], right] = seen.get((w["class"], right), 0) + 1
+        doubts[w["doubt"]] = doubts.get(w["doubt"], 0) + 1
         if w["class"] == "exact" and not right:
             wrong.append((w["kind"], w["correlation"], w["producer_correlation"], truth.of.get(w["correlation"]), str(path)))
     if wrong and os.environ.get("KEEP"):
@@ -101,13 +102,14 @@ def check(name, first, n, rng, seen):
 
 
 def play(form, programs, rng):
-    batch, seen, wrong = forms.FORMS[form].batch, {}, []
+    batch, seen, doubts, wrong = forms.FORMS[form].batch, {}, {}, []
     for first in range(1, programs + 1, batch):
-        wrong += check(form, first, min(batch, programs + 1 - first), rng, seen)
+        wrong += check(form, first, min(batch, programs + 1 - first), rng, seen, doubts)
     total = sum(seen.values()) or 1
     exact, right = seen.get(("exact", True), 0), sum(n for (_, r), n in seen.items() if r)
     print(f"# {form}: {programs} programs, {total} waits, {100 * exact / total:.1f} % exact, {100 * right / total:.1f} % right")
     print("# " + ", ".join(f"{c} {'right' if r else 'wrong'} {n}" for (c, r), n in sorted(seen.items())))
+    print("# not exact: " + ", ".join(f"{why} {100 * n / total:.1f} %" for why, n in sorted(doubts.items(), key=lambda d: -d[1]) if why))
     tap.ok(f"no wait of {programs} simulated programs is exact and wrong as {form}", not wrong and exact > total / 10,
            str(wrong[:5]))
 
