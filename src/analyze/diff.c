@@ -14,7 +14,6 @@
 
 static const double worth_naming = 0.002; /* share of the step */
 static const double worth_counting = 0.5; /* calls per step */
-static const double unlike = 0.25;        /* less common GPU time: not the same program */
 enum { MEDIAN_STEPS = 5 };
 
 void assay_series_add(assay_series *s, double v)
@@ -362,23 +361,6 @@ static void diff_recorded(const assay_diff *d, assay_deltas *out, const assay_na
 		assay_names_diff(out, a, b, d->steps);
 }
 
-/* Share of each run's GPU time in kernels that both have. */
-static void find_common(assay_diff *d)
-{
-	double all[2] = {0}, common[2] = {0};
-	for (size_t i = 0; i < d->kernels.n; i++) {
-		const assay_delta *k = &d->kernels.p[i];
-		bool both = k->counts[0] && k->counts[1];
-		all[0] += k->a;
-		all[1] += k->b;
-		common[0] += both ? k->a : 0;
-		common[1] += both ? k->b : 0;
-	}
-	for (int i = 0; i < 2; i++)
-		d->common[i] = all[i] > 0 ? common[i] / all[i] : 1;
-	d->strangers = d->common[0] < unlike && d->common[1] < unlike;
-}
-
 /* Sums over the kernels of a family; noises of different kernels are taken as independent. */
 static void diff_families(assay_diff *d)
 {
@@ -532,7 +514,7 @@ void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b,
 	diff_recorded(d, &d->ops, &x.ops, &y.ops);
 	diff_recorded(d, &d->lines, &x.lines, &y.lines);
 	diff_recorded(d, &d->waited, &x.waited, &y.waited);
-	find_common(d);
+	assay_diff_alike(d, run);
 	diff_families(d);
 	diff_facts(d, a, b);
 	assay_diff_env(d, run, env);

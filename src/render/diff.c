@@ -385,9 +385,7 @@ void assay_diff_text(FILE *out, const assay_diff *d, size_t top)
 {
 	fprintf(out, "%s\n", d->sentence);
 	if (d->strangers)
-		fprintf(out,
-			"Different programs? Only %.0f%% and %.0f%% of the GPU time is in kernels that both have.\n",
-			100 * d->common[0], 100 * d->common[1]);
+		fprintf(out, "Different programs? %s\n", d->strangers_by);
 	print_gates(out, d);
 	fprintf(out, "\n  %8s %8s %9s %8s\n", "before", "after", "change", "noise");
 	print_delta(out, &d->step, "step");

@@ -76,8 +76,8 @@ void assay_diff_markdown(FILE *out, const assay_diff *d, size_t top)
 	if (d->strangers)
 		fprintf(out,
 			"\n"
-			"> **Different programs?** Only %.0f%% and %.0f%% of the GPU time is in kernels that both have.\n",
-			100 * d->common[0], 100 * d->common[1]);
+			"> **Different programs?** %s\n",
+			d->strangers_by);
 	put_gates(out, &a, d);
 	put_head(out, "per step");
 	put_row(out, &a, &d->step, "step");

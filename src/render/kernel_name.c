@@ -115,6 +115,8 @@ static const char *without_spaces(const char *base)
 const char *assay_kernel_label(assay_arena *a, assay_str mangled, size_t width)
 {
 	enum { LONGEST = 4096 };
+	if (assay_str_find(mangled, ".<") >= 0) /* Python's make.<locals>.step is no template */
+		return assay_cut(a, assay_fmt_safe(a, mangled), width);
 	assay_str name = assay_demangle(a, mangled), what = what_it_does(name);
 	const char *base = assay_fmt_kernel(a, name, LONGEST), *does = "";
 	if (what.n && !assay_str_starts(name, "Memcpy "))
@@ -145,6 +147,8 @@ TEST(labels_say_what_a_template_does)
 		{"nvjet_sm90_hsh_256x128", "nvjet_sm90_hsh_256x128"},
 		{"void f<std::array<char*, 3ul>", "f"},
 		{"<eval> x", "<eval> x"},
+		{"make.<locals>.step", "make.<locals>.step"},
+		{"train.py:9 run.<locals>.<lambda>", "train.py:9 run.<locals>.<lambda>"},
 		{"", "(no name)"},
 	};
 	assay_arena a = {0};
