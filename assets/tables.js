@@ -75,7 +75,9 @@ export function makeTable(all, rows, options = {}) {
 }
 
 // Tables of a section in the order they stand.
-export const tablesOf = (section) => [...section.querySelectorAll(".table")].filter((t) => t.asText);
+export function tablesOf(section) {
+	return [...section.querySelectorAll(".table")].filter((t) => t.asText);
+}
 
 const asCsv = (rows) => rows.map((row) => row.map((c) => /[",\n]/.test(c) ? `"${c.replaceAll('"', '""')}"` : c).join(",")).join("\n") + "\n";
 

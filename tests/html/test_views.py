@@ -78,6 +78,34 @@ def check_stack_flame(driver):
     tap.ok("a function called at several lines names them", any(text.startswith("train_step · program.py:36, 38") for text in got[6]), got[6])
 
 
+def check_many_ranks(driver):
+    """2,000 ranks of 250 machines by hand, rank 1234 far behind: it stands first, and every rank is in one line of few."""
+    got = driver.execute_script("""
+        const n = 2000, steps = 3, each = (f) => Float64Array.from({ length: n }, (_, i) => f(i)), by = (f) => Float64Array.from({ length: n * steps }, (_, i) => f(i % n, Math.floor(i / n)));
+        const data = { tag: "", texts: ["", ...Array.from({ length: n / 8 }, (_, i) => `node${i}`)], sources: Array.from({ length: n }, (_, rank) => ({ rank, path: `rank${rank}.json` })),
+            rank: { n, rank: each((i) => i), source: each((i) => i), host: each((i) => 1 + Math.floor(i / 8)) },
+            rank_step: { n: n * steps, rank: by((r) => r), step: by((r, s) => 10 + s), late: by((r, s) => r === 1234 ? 9e6 : (r * 7 + s) % 1000), exposed_comm: by(() => -1), dur: by(() => -1) } };
+        const made = rankMatrix(data), m = made.matrix;
+        document.body.append(made);
+        m.draw();
+        const seen = m.lines.flatMap(([rows]) => rows.map((r) => r.rank)), red = resolve("--wait"), pixel = Array.from(m.canvas.getContext("2d").getImageData((92 + 5) * devicePixelRatio, (18 + 5) * devicePixelRatio, 1, 1).data.slice(0, 3));
+        const out = { first: m.rows[0].name, lines: m.lines.length, height: m.canvas.clientHeight, ranks: new Set(seen).size, seen: seen.length, high: m.high, most: m.most, red: String(red.map(Math.round)) === String(pixel) };
+        m.point({ offsetX: 97, offsetY: 18 + 24 * 15 + 1 });
+        out.pointed = m.said.textContent;
+        m.press({ offsetX: 97, offsetY: 20 });
+        out.pressed = m.said.textContent;
+        made.querySelector("[data-choice=unit]").value = "host";
+        made.querySelector("[data-choice=unit]").dispatchEvent(new Event("change"));
+        out.hosts = [m.rows.length, m.rows[0].name, m.rows[0].who[0], m.rows[0].cells[0]];
+        made.remove();
+        return out;""")
+    tap.ok("the rank that is far off stands first and has a colour of its own", got["first"] == "rank 1234" and got["red"] and got["high"] < 3000 and got["most"] == 9e6, got)
+    tap.ok("2,000 ranks fit on a screen, each once", got["ranks"] == got["seen"] == 2000 and got["lines"] <= 24 + 150 and got["height"] < 900, got)
+    tap.ok("a line of many ranks says which has most", "most of 14 ranks" in got["pointed"] and got["pointed"].startswith("rank "), got["pointed"])
+    tap.ok("a rank whose events are elsewhere names its file", "rank1234.json" in got["pressed"], got["pressed"])
+    tap.ok("rows can be machines", got["hosts"] == [250, "node154", 1234, 9e6], got["hosts"])
+
+
 def main():
     if missing():
         return tap.skip("views of the page in a browser", missing())
@@ -88,6 +116,7 @@ def main():
             check_table_in_address(driver)
             check_flame_in_address(driver)
             check_stack_flame(driver)
+            check_many_ranks(driver)
             tap.ok("nothing failed on the console", not console(driver))
         finally:
             driver.quit()
