@@ -1,24 +1,42 @@
-/* What parts.py cannot do in Python: buffers for CUPTI, and a callback that does about as much as
- * ours. */
+/* What parts.py cannot do in Python: buffers for CUPTI, a callback that does about as much as ours,
+ * and a thread that has CUPTI hand over what is done. */
+#define _GNU_SOURCE
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-enum { BUFFER = 256 << 10, ENTER = 0 };
+enum { POOL = 64, ENTER = 0 };
 
-static _Atomic uint64_t bytes, calls;
+static _Atomic uint64_t bytes, calls, requests;
+static size_t buffer_bytes = 256 << 10;
+static _Atomic(uint8_t *) pool[POOL]; /* zeroed, of buffer_bytes */
 
 uint64_t parts_count(int what)
 {
-	return atomic_exchange(what ? &calls : &bytes, 0);
+	_Atomic uint64_t *counts[] = {&bytes, &calls, &requests};
+	return atomic_exchange(counts[what], 0);
+}
+
+/* Only while nothing is attached. */
+void parts_buffers(size_t n)
+{
+	for (int i = 0; i < POOL && n != buffer_bytes; i++)
+		free(atomic_exchange(&pool[i], NULL));
+	buffer_bytes = n;
 }
 
 void parts_request(uint8_t **buffer, size_t *size, size_t *max_records)
 {
-	*size = BUFFER;
+	uint8_t *p = NULL;
+	for (int i = 0; i < POOL && !p; i++)
+		p = atomic_exchange(&pool[i], NULL);
+	requests++;
+	*size = buffer_bytes;
 	*max_records = 0;
-	*buffer = calloc(1, BUFFER);
+	*buffer = p ? p : calloc(1, buffer_bytes);
 }
 
 void parts_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
@@ -27,6 +45,12 @@ void parts_complete(void *context, uint32_t stream, uint8_t *buffer, size_t size
 	(void)stream;
 	(void)size;
 	bytes += valid;
+	memset(buffer, 0, valid < buffer_bytes ? valid : buffer_bytes);
+	for (int i = 0; i < POOL; i++) {
+		uint8_t *none = NULL;
+		if (atomic_compare_exchange_strong(&pool[i], &none, buffer))
+			return;
+	}
 	free(buffer);
 }
 
@@ -49,5 +73,32 @@ void parts_callback(void *data, int domain, uint32_t cbid, const int *site)
 	row[0] = start[domain];
 	row[1] = now();
 	row[2] = cbid;
-	calls += row[1] >= row[0];
+	atomic_fetch_add_explicit(&calls, row[1] >= row[0], memory_order_relaxed);
+}
+
+static struct {
+	int (*flush)(uint32_t flag);
+	pthread_t thread;
+	_Atomic int ms; /* 0: end */
+} flusher;
+
+static void *flush_again_and_again(void *unused)
+{
+	for (int ms; (ms = flusher.ms);) {
+		struct timespec pause = {.tv_nsec = ms * 1000000l};
+		nanosleep(&pause, NULL);
+		flusher.flush(0);
+	}
+	return unused;
+}
+
+/* Every so many ms; 0: no more. */
+void parts_flush(int (*flush)(uint32_t), int ms)
+{
+	int before = atomic_exchange(&flusher.ms, ms);
+	flusher.flush = flush;
+	if (ms && !before)
+		pthread_create(&flusher.thread, NULL, flush_again_and_again, NULL);
+	else if (!ms && before)
+		pthread_join(flusher.thread, NULL);
 }
