@@ -495,7 +495,7 @@ static const assay_opt opts[] = {
 	{"control", 0, ASSAY_OPT_TEXT, "FILE",
 	 "Make the socket for 'assay ctl' there; RUN/control when not given.", AT(a.control)},
 	{"keep", 0, ASSAY_OPT_TEXT, "SIZE",
-	 "Flight recorder: keep only the last stretch in memory (30s, 512M a process, or 30s,512M); it is written at the end, on 'assay ctl RUN flush' and on signals to 'assay record'.",
+	 "Flight recorder: keep only the last stretch in memory (30s, 512M a process, or 30s,512M); it is written at the end, on 'assay ctl RUN flush', on signals to 'assay record', when a step takes three times as long as usual (at most 16 times, and 4 times what is kept) or something hangs.",
 	 AT(a.keep)},
 	{"delay", 0, ASSAY_OPT_TIME, "TIME",
 	 "Record nothing for so long after the start, such as 5s; a bare number is ms.",

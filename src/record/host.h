@@ -21,13 +21,13 @@ void assay_host_enter(int64_t now);
  * it is not wanted. */
 uint32_t assay_host_leave(int64_t now, bool wanted);
 
-/* A thread that made calls. */
+/* A thread that made calls; a line of the cache for each, which it writes with every call. */
 typedef struct assay_host_thread {
-	_Atomic uint32_t tid; /* 0: the place is free */
-	uintptr_t handle;     /* pthread_self */
-	_Atomic int64_t last; /* end of its last call */
-	_Atomic int64_t in;   /* start of the call it is in; 0 none */
-	_Atomic int walks;    /* it reads its stack */
+	_Alignas(64) _Atomic uint32_t tid; /* 0: the place is free */
+	uintptr_t handle;                  /* pthread_self */
+	_Atomic int64_t last;              /* end of its last call */
+	_Atomic int64_t in;                /* start of the call it is in; 0 none */
+	_Atomic int walks;                 /* it reads its stack */
 } assay_host_thread;
 enum { ASSAY_HOST_THREADS = 512 };
 /* How many places have ever been used. */

@@ -12,7 +12,9 @@
 enum {
 	RELEASE = 1 << 20, /* bytes that are given back at once */
 	ENDED = 4096,      /* rings of threads that ended, remembered */
-	LOOKS_MAX = 16,    /* times that it is written out without being asked */
+	SLOW_MAX = 16,     /* times that it is written out for slow steps, ... */
+	SLOW_ROOMS = 4,    /* ... which is no more than so many times all that is kept */
+	HANGS_MAX = 4,     /* the same for what hangs */
 	NAMES_POS = 4, /* in the position of a chunk: only the names of the one that was there */
 };
 
@@ -26,7 +28,10 @@ static struct {
 		uint64_t pos; /* none of its chunks lie behind */
 	} ended[ENDED];
 	uint32_t ended_n;
-	uint32_t looked; /* how often it was written out because something took long */
+	uint32_t slow, hangs; /* how often it was written out for each */
+	uint64_t slow_bytes;  /* written for slow steps */
+	bool for_slow;        /* the next time is for one */
+	bool limited;         /* a slow step came that was one too many */
 	int64_t last_look, due,
 		hanging; /* due: a slow step is told then; hanging: since when, told */
 	char why[96];
@@ -57,8 +62,10 @@ bool assay_keep_begin(void)
 	if (!keep.chunk || !keep.names || !keep.opens)
 		return false;
 	memset(keep.opens, 0, sizeof *keep.opens);
-	keep.released = keep.ended_n = keep.looked = 0;
+	keep.released = keep.ended_n = keep.slow = keep.hangs = 0;
 	keep.last_look = keep.due = keep.hanging = 0;
+	keep.slow_bytes = 0;
+	keep.for_slow = keep.limited = false;
 	uint64_t bytes = (uint64_t)rt.conf.keep_bytes,
 		 least = 2 * (room + sizeof(assay_wire_chunk));
 	f->keep_bytes = bytes > least ? bytes & ~4095ull : least & ~4095ull;
@@ -285,6 +292,9 @@ bool assay_keep_write_out(void)
 	assay_ring_file *f = rt.file;
 	if (!assay_keep_on())
 		return true;
+	if (keep.for_slow)
+		keep.slow_bytes += used();
+	keep.for_slow = false;
 	if (!tell_gap())
 		return false;
 	while (used()) {
@@ -353,17 +363,37 @@ static bool hangs(int64_t now)
 	return true;
 }
 
+/* Once: the report says that not every slow step is in the file. */
+static void tell_limit(void)
+{
+	char text[128];
+	if (keep.limited)
+		return;
+	snprintf(text, sizeof text, "%u times, %llu MB: later ones had nothing written", keep.slow,
+		 (unsigned long long)(keep.slow_bytes >> 20));
+	assay_rt_tell_fact("keep.limit", text);
+	keep.limited = true;
+}
+
+static bool is_too_much(void)
+{
+	return keep.slow >= SLOW_MAX || keep.slow_bytes >= SLOW_ROOMS * rt.file->keep_bytes;
+}
+
 const char *assay_keep_look(void)
 {
 	int64_t now = assay_rt_now(), apart = rt.conf.keep_ns ? rt.conf.keep_ns : 10000000000;
 	if (!assay_keep_on())
 		return NULL;
-	bool slow = slow_step(now), still = hangs(now);
-	if ((!slow && !still) || keep.looked >= LOOKS_MAX)
+	bool slow = slow_step(now), still = hangs(now) && keep.hangs < HANGS_MAX;
+	bool early = keep.last_look && now - keep.last_look < apart;
+	if (!still && slow && !early && is_too_much())
+		tell_limit();
+	keep.for_slow = !still && slow && !early && !keep.limited;
+	if (!still && !keep.for_slow)
 		return NULL;
-	if (!still && keep.looked && now - keep.last_look < apart)
-		return NULL;
-	keep.looked++;
+	keep.slow += keep.for_slow;
+	keep.hangs += still;
 	keep.last_look = now;
 	return keep.why;
 }

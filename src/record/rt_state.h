@@ -158,6 +158,7 @@ void assay_rt_wake_writer(void);
 void assay_rt_drain_bulk(void); /* on the writer's thread */
 void assay_rt_drop_files(void); /* in a forked child: the parent's */
 bool assay_rt_is_writer(void);
+void assay_rt_tell_fact(const char *key, const char *value); /* on the writer's thread */
 int assay_rt_ring_fd(void);
 /* A chunk into the capture, whole or not at all; sealed and numbered here. */
 bool assay_rt_append(assay_wire_chunk *c, const void *payload, size_t n);

@@ -533,6 +533,14 @@ static void put_mark(const char *text)
 	pthread_mutex_unlock(&rt.lock);
 }
 
+void assay_rt_tell_fact(const char *key, const char *value)
+{
+	lock_while_writing();
+	assay_rt_meta(key, value);
+	assay_rt_publish();
+	pthread_mutex_unlock(&rt.lock);
+}
+
 static bool drain_all(void)
 {
 	int64_t now = assay_rt_now();

@@ -410,6 +410,14 @@ static void print_trust(assay_printout *p)
 		fputs("  ", p->out);
 		assay_print_flow(p, 2, text);
 	}
+	assay_str limit = assay_meta_get(p->run, "keep.limit");
+	if (limit.n) {
+		fputs("  ", p->out);
+		assay_print_flow(p, 2,
+				 assay_printf(&p->scratch,
+					      "slow steps had the flight recorder written out %.*s",
+					      (int)limit.n, limit.p));
+	}
 	assay_warnings_text(p, "  warning: ");
 	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
 		if (p->run->part.issues[i]) {

@@ -268,6 +268,29 @@ def a_step_of_three_times_the_median_writes_it_out():
 
 
 @test
+def slow_steps_do_not_fill_the_disk():
+    job = Job("uneven", "--keep", "50ms", "--set", "flush=10")
+    job.do(*["step"] * 16)
+    length, seen = 0.05, 0
+
+    def refused():
+        nonlocal length, seen
+        job.do("step", "step", "step", "step", "push step")
+        time.sleep(length)
+        job.do("pop")
+        time.sleep(0.1)
+        now = len([m for m in marks(job.run) if m.startswith("slow step: ")])
+        length *= 1 if now > seen else 1.2  # all steps take long here
+        seen = now
+        return any(c.text(m["key"]) == "keep.limit" for c in [one(job.run)] for m in c.rows["META"])
+    until(refused, "there is no limit")
+    job.end()
+    eq(len([m for m in marks(job.run) if m.startswith("slow step: ")]), 16)
+    out = subprocess.run([ASSAY, "report", "-v", job.run], capture_output=True, text=True).stdout
+    assert "slow steps had the flight recorder written out 16 times" in " ".join(out.split()), out
+
+
+@test
 def a_step_that_does_not_end_writes_it_out():
     job = Job("stands", "--keep", "30s", "--set", "hang=100")
     job.do(*["step"] * 16)
