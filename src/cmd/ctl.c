@@ -220,10 +220,9 @@ static void print_state(const char *run, const state *s)
 		       assay_fmt_count(lost, s->lost));
 	if (s->last_step)
 		print_steps(run, s);
-	if (s->late)
-		printf("%s: %" PRIu64 " of them did not answer in time\n", run, s->late);
 }
 
+/* Whether what was asked for is done. */
 static bool show(const asked *r, bool json, assay_arena *a)
 {
 	state s = read_state(r->answer, a);
@@ -233,6 +232,11 @@ static bool show(const asked *r, bool json, assay_arena *a)
 		print_state(r->run, &s);
 	if (!s.ok)
 		fprintf(stderr, "assay: %s: %.*s\n", r->run, (int)s.error.n, s.error.p);
+	else if (s.late)
+		fprintf(stderr,
+			"assay: %s: %" PRIu64 " of %" PRIu64
+			" processes have not obeyed the last order yet; they will when they run again\n",
+			r->run, s.late, s.processes);
 	return s.ok && !s.late;
 }
 
@@ -344,7 +348,8 @@ const assay_cmd assay_cmd_ctl = {
 		"mark    put a moment with a name into the recording of every process\n"
 		"flush   write what was recorded so far into the run directory\n"
 		"status  what is recorded\n\n"
-		"Inside a recorded program $ASSAY_RUN is its RUN. It returns once all processes have obeyed.",
+		"Inside a recorded program $ASSAY_RUN is its RUN. It returns once all processes have obeyed, or with\n"
+		"status 1 when one has not after five seconds: one that is stopped does when it goes on.",
 	ASSAY_OPTS(opts),
 	ASSAY_EXAMPLES(examples),
 	.args_size = sizeof(struct args),

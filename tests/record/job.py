@@ -36,11 +36,7 @@ class Job:
         self.p.stdin.flush()
 
     def ctl(self, *words, status=0):
-        """What is said of an order that was obeyed, however long that took."""
-        said = ctl(self.run, *words, status=status)
-        if status == 0 and words[0] != "status":
-            until(lambda: all(p["obeyed"] for p in state(self)["processes"]), "it is not obeyed")
-        return said
+        return ctl([self.run], *words, status=status)
 
     def end(self):
         self.p.stdin.close()
@@ -51,8 +47,20 @@ class Job:
         return err
 
 
-def ctl(*words, status=0):
-    p = subprocess.run([ASSAY, "ctl", *words], capture_output=True, text=True, timeout=PATIENCE)
+LATE = "not obeyed the last order yet"
+
+
+def asked(*words):
+    return subprocess.run([ASSAY, "ctl", *words], capture_output=True, text=True, timeout=PATIENCE)
+
+
+def ctl(runs, *words, status=0):
+    """What is said of an order that was obeyed, however long that took."""
+    p = asked(*runs, *words)
+    if status == 0 and LATE in p.stderr:
+        eq(p.returncode, 1)
+        until(lambda: LATE not in asked(*runs, "status").stderr, "it is not obeyed")
+        return ctl(runs, "status", *(w for w in words if w == "--json"))
     eq((p.returncode, p.stderr if status == 0 else ""), (status, ""))
     return p.stdout if status == 0 else p.stderr
 

@@ -4,6 +4,7 @@ program that does what it is told. usage: test_control.py [BUILD [WORDS...]]"""
 import glob
 import json
 import os
+import signal
 import socket
 import stat
 import subprocess
@@ -11,8 +12,8 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import ASSAY, BUILD, FAKE, PATIENCE, ROOT, WORK, Skip, captures, cc, eq, one, test, until  # noqa: E402
-from job import Job, ctl, query, report, run_all, state  # noqa: E402
+from harness import ASSAY, BUILD, FAKE, PATIENCE, ROOT, WORK, Skip, captures, cc, child_of, eq, one, test, until  # noqa: E402
+from job import LATE, Job, asked, ctl, query, report, run_all, state  # noqa: E402
 
 
 def switches(c):
@@ -280,11 +281,11 @@ def several_runs_are_asked_at_once():
     jobs = [Job(f"rank{i}", "--paused", folder=folder) for i in range(3)]
     for job in jobs:
         job.do("step")
-    out = ctl(*(job.run for job in jobs), "start")
+    out = ctl([job.run for job in jobs], "start")
     eq(out.count("recording is on"), 3)
     until(lambda: all(p["recording"] for job in jobs for p in state(job)["processes"]), "it is not obeyed")
     eq([job.do("step") for job in jobs], [True] * 3)
-    eq(ctl(folder, "stop").count("recording is off"), 3)
+    eq(ctl([folder], "stop").count("recording is off"), 3)
     until(lambda: not any(p["recording"] for job in jobs for p in state(job)["processes"]), "it is not obeyed")
     eq([job.do("step") for job in jobs], [False] * 3)
     for job in jobs:
@@ -391,8 +392,8 @@ def nonsense_is_refused_and_harms_nothing():
         s.close()
         eq(b'"ok": true' in answer, False)
     eq(job.ctl("start", "--for", "1s", "extra", status=2).startswith("assay ctl: expected"), True)
-    eq(ctl(job.run, "stop", "--for", "1s", status=2).startswith("assay ctl: --for goes with start"), True)
-    eq(ctl(WORK + "/nowhere", "stop", status=1), f"assay: cannot reach {WORK}/nowhere: it is not being recorded\n")
+    eq(ctl([job.run], "stop", "--for", "1s", status=2).startswith("assay ctl: --for goes with start"), True)
+    eq(ctl([WORK + "/nowhere"], "stop", status=1), f"assay: cannot reach {WORK}/nowhere: it is not being recorded\n")
     eq(job.do("step"), True)
     job.end()
     eq(kernels(one(job.run)), 4)
@@ -409,7 +410,7 @@ def the_socket_can_be_anywhere():
     job.do("step")
     eq(os.path.islink(job.run + "/control"), True)
     for way in (there, job.run):
-        eq("recording is on" in ctl(way, "status"), True)
+        eq("recording is on" in ctl([way], "status"), True)
     job.end()
     eq((os.path.exists(there), os.path.lexists(job.run + "/control")), (False, False))
 
@@ -424,6 +425,22 @@ def a_profiler_of_the_program_itself_works_while_we_are_off():
     eq((p.stdout.splitlines()[0], p.returncode), ("kernels 41 calls 121 others 0 unknown 0", 0))
     c = one(run)
     eq((kernels(c), c.rows["API"], c.rows["COPY"], c.rows["LOST"]), (0, [], [], []))
+
+
+@test
+def an_order_that_is_not_obeyed_is_said_to_be():
+    job = Job("stopped")
+    program = child_of(job.p.pid)
+    os.kill(program, signal.SIGSTOP)
+    until(lambda: open(f"/proc/{program}/stat").read().rsplit(")", 1)[1].split()[0] == "T", "it does not stop")
+    p = asked(job.run, "stop", "--json")
+    eq((p.returncode, [q["obeyed"] for q in json.loads(p.stdout)["processes"]]), (1, [False]))
+    eq(p.stderr, f"assay: {job.run}: 1 of 1 processes have {LATE}; they will when they run again\n")
+    os.kill(program, signal.SIGCONT)
+    until(lambda: asked(job.run, "status").returncode == 0, "it does not obey")
+    eq(job.do("step"), False)
+    job.end()
+    eq(switches(one(job.run)), [(0, 0)])
 
 
 PROGRAM = '''
