@@ -361,6 +361,7 @@ def only_the_user_may_give_orders():
 import os, socket, sys
 s = socket.socket(socket.AF_UNIX)
 s.connect(sys.argv[1])
+s.close()  # one that says nothing is waited for
 os.setuid(65534)
 t = socket.socket(socket.AF_UNIX)
 t.settimeout(300)
