@@ -2,6 +2,7 @@
 #include "analyze/finding.h"
 #include "analyze/own_frames.h"
 #include "base/fmt.h"
+#include "base/test.h"
 #include "names/copies.h"
 
 /* ------------------------------------------------------------------ copies */
@@ -146,6 +147,82 @@ static void add_copies(const assay_run *run, const assay_find_ctx *c, int64_t to
 
 /* ------------------------------------------------------------------ communication */
 
+/* Collectives whose size is known, held against the links of a machine: what the wire needs of
+ * their time. The rest of it is waiting for other ranks. */
+struct wire {
+	double time, needs; /* ns, of all calls */
+	size_t most;        /* row of collective with most time */
+};
+
+/* A message takes so long however small it is, ns. */
+static const double least_message = 30000;
+static const double links_reached = 0.7; /* by large messages */
+static const double slow_network =
+	12.5e9; /* bytes a second and device: 100 Gb/s between machines */
+
+static struct wire sum_wire(const assay_run *run, double links)
+{
+	const assay_collective_table *t = &run->part.t.collective;
+	struct wire x = {0};
+	double most = 0;
+	for (size_t i = 0; i < t->n; i++) {
+		double time = (double)t->count[i] * t->latency[i];
+		double rate = t->bus_bw[i] * (1 << 30) / (links_reached * links);
+		if (t->bus_bw[i] <= 0)
+			continue;
+		double needs = links > 0 && rate < 1 ? t->latency[i] * rate : t->latency[i];
+		needs = needs > least_message ? needs : least_message;
+		x.time += time;
+		x.needs += needs < t->latency[i] ? needs * (double)t->count[i] : time;
+		if (time > most) {
+			most = time;
+			x.most = i;
+		}
+	}
+	return x;
+}
+
+static const char fix_wire[] =
+	"overlap it with compute (bucket sizes, earlier all-reduce, prefetch of all-gathers)";
+static const char fix_late[] =
+	"look for a late rank: the time goes with waiting, not on the wire; then overlap it with compute (bucket sizes, earlier all-reduce)";
+static const char fix_late_elsewhere[] =
+	"record all ranks and look at them together: the time goes with waiting for one that is late, not on the wire; then overlap it with compute (bucket sizes, earlier all-reduce)";
+static const char fix_unknown[] =
+	"overlap it with compute (bucket sizes, earlier all-reduce, prefetch of all-gathers); look for a late rank";
+static const char fix_unknown_elsewhere[] =
+	"look at all ranks together: waiting for a late one looks the same from here; overlap it with compute (bucket sizes, earlier all-reduce, prefetch of all-gathers)";
+
+/* By what the wire needs; links are those of one machine. */
+static void tell_wire(const assay_run *run, const assay_find_ctx *c, assay_found *f)
+{
+	const assay_collective_table *t = &run->part.t.collective;
+	const assay_roof_table *roof = &run->part.t.roof;
+	double links = roof->n ? roof->links[0] : 0;
+	struct wire x = sum_wire(run, links);
+	bool many = run->part.t.rank.n > 1;
+	char bytes[ASSAY_FMT], time[ASSAY_FMT], rate[ASSAY_FMT], gives[ASSAY_FMT];
+	f->fix = many ? fix_unknown : fix_unknown_elsewhere;
+	if (x.time <= 0)
+		return;
+	f->fact[1] = assay_printf(
+		c->scratch, "%s of %s among %d ranks takes %s in the mean: %s/s on the bus",
+		assay_z(run, t->name[x.most]), assay_fmt_bytes(bytes, (uint64_t)t->bytes[x.most]),
+		t->size[x.most], assay_fmt_time(time, (int64_t)t->latency[x.most]),
+		assay_fmt_bytes(rate, (uint64_t)(t->bus_bw[x.most] * (1 << 30))));
+	if (links <= 0)
+		return;
+	f->fact[2] = assay_printf(
+		c->scratch,
+		"links within a machine give %s/s: %.0f%% of the time of all collectives is theirs, were all ranks on one",
+		assay_fmt_bytes(gives, (uint64_t)links), 100 * x.needs / x.time);
+	bool below_network = t->bus_bw[x.most] * (1 << 30) < links_reached * slow_network;
+	if (x.needs > x.time / 2)
+		f->fix = fix_wire;
+	else if (x.needs < x.time / 4 && below_network)
+		f->fix = many ? fix_late : fix_late_elsewhere;
+}
+
 static void add_comm(const assay_run *run, const assay_find_ctx *c)
 {
 	char count[ASSAY_FMT];
@@ -155,13 +232,11 @@ static void add_comm(const assay_run *run, const assay_find_ctx *c)
 			 .where = kernel_where(run, c, longest_collective(run)),
 			 .follows = "straggler",
 			 .confidence = 0.7};
-	f.fix = run->part.t.rank.n > 1
-			? "overlap it with compute (bucket sizes, earlier all-reduce, prefetch of all-gathers); look for a late rank"
-			: "look at all ranks together: waiting for a late one looks the same from here; overlap it with compute (bucket sizes, earlier all-reduce, prefetch of all-gathers)";
 	f.text = assay_printf(c->scratch, "communication that nothing hides takes %s",
 			      assay_share_words(c, c->w->comm));
 	f.fact[0] = assay_printf(c->scratch, "communication kernels on the device: %s",
 				 assay_fmt_count(count, c->w->events[ASSAY_CLASS_COMM]));
+	tell_wire(run, c, &f);
 	assay_finding_add(c, &f);
 }
 
@@ -178,3 +253,29 @@ static void find_busy(assay_run *run, const assay_find_ctx *c)
 }
 
 const assay_finder assay_find_busy = {"busy", find_busy};
+
+TEST(time_of_collectives_beyond_what_the_wire_needs_is_waiting)
+{
+	assay_run *run = assay_run_new();
+	assay_collective_table *t = &run->part.t.collective;
+	uint32_t slow = assay_add(&run->part.t, ASSAY_T_collective),
+		 small = assay_add(&run->part.t, ASSAY_T_collective),
+		 unknown = assay_add(&run->part.t, ASSAY_T_collective);
+	t->count[slow] = 10;
+	t->latency[slow] = 1e6;
+	t->bus_bw[slow] = 100e9 / (1 << 30);
+	t->count[small] = 100;
+	t->latency[small] = 20000; /* as short as they get */
+	t->bus_bw[small] = 1e6 / (1 << 30);
+	t->count[unknown] = 1000;
+	t->latency[unknown] = 1e6;
+	struct wire x = sum_wire(run, 1000e9);
+	CHECK_EQ((int64_t)x.time, 12000000);
+	CHECK_EQ((int64_t)(x.needs / 1000 + 0.5),
+		 1429 + 2000); /* 100 of 700 GB/s, and all of the small */
+	CHECK_EQ(x.most, slow);
+	x = sum_wire(run, 0);
+	CHECK(x.needs == x.time);
+	assay_run_free(run);
+	return 0;
+}
