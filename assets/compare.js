@@ -1,10 +1,8 @@
 // Two runs side by side: what changed, by how much, and whether it is more than chance.
 import { PARTS, bar, legend } from "./bars.js";
-import { el, section, swatch } from "./dom.js";
+import { choice, el, section, swatch } from "./dom.js";
 import { formatPercent, formatTime, runTitle, shortName, spaced } from "./format.js";
 import { CLASS_COLOURS, causeColour } from "./palette.js";
-import { frameText } from "./stacks.js";
-import { countedTime } from "./steady.js";
 import { factTable, makeTable } from "./tables.js";
 
 const NAMES = ["before", "after"];
@@ -50,30 +48,37 @@ export function compareHeader(runs, diff, button) {
 
 const MOST_CHANGES = 4;
 
-// The largest real changes of a list as cards: [change, text, tab].
-const largest = (rows, text, tab) => (rows ?? []).filter((d) => d.real && d.change_ns).sort((a, b) => Math.abs(b.change_ns) - Math.abs(a.change_ns)).slice(0, MOST_CHANGES).map((d) => [d.change_ns, text(d), tab]);
+// The largest real changes of a list as cards: [change, text, tab, query for their events].
+const largest = (rows, text, tab, query) => (rows ?? []).filter((d) => d.real && d.change_ns).sort((a, b) => Math.abs(b.change_ns) - Math.abs(a.change_ns)).slice(0, MOST_CHANGES).map((d) => [d.change_ns, text(d), tab, query(d)]);
 
-// Step by kind: other code, families of kernels, causes of idle time, operators.
+// Other code, families of kernels, causes of idle time, lines of the program, operators; the largest change first.
 function changesOf(diff) {
+	const size = ([ns]) => Math.abs(ns ?? 0);
 	return [
-		...diff.switches.map((s) => [s.change_ns, `${s.family}: ${s.a} → ${s.b}${s.fallback ? " (a fallback)" : ""}`, "switches"]),
-		...largest(diff.families, (d) => `${spaced(d.name)} kernels`, "kernels"),
-		...largest(diff.idle_causes, (d) => `idle: ${spaced(d.name)}`, "idle"),
-		...largest(diff.ops, (d) => `operator ${d.name}`, "operators"),
-	];
+		...diff.switches.map((s) => [s.change_ns, `${s.family}: ${s.a} → ${s.b}${s.fallback ? " (a fallback)" : ""}`, "switches", `class=${s.family}`]),
+		...largest(diff.families, (d) => `${spaced(d.name)} kernels`, "kernels", (d) => `class=${d.name}`),
+		...largest(diff.idle_causes, (d) => `idle: ${spaced(d.name)}`, "idle", (d) => `class="idle: ${spaced(d.name)}"`),
+		...largest(diff.lines, (d) => `work of ${d.name}`, "lines", (d) => `line=${lineOf(d.name)}`),
+		...largest(diff.waiting_lines, (d) => `idle at ${d.name}`, "lines", (d) => `line=${lineOf(d.name)}`),
+		...largest(diff.ops, (d) => `operator ${d.name}`, "operators", (d) => `name=${d.name}`),
+	].sort((a, b) => size(b) - size(a));
 }
+
+// Marks the events of a query in both runs.
+const findButton = (query, find) => el("button.find", { type: "button", title: "find in both runs", "aria-label": `find in both runs: ${query}`, onclick: () => find(query) }, "find");
 
 function strangers({ different_programs: different, common_gpu_share: shares }) {
 	return !different || !shares ? null : el("li", {}, el("p", {}, el("b", {}, "Hardly the same program: "),
 		`kernels that both runs have take ${shares.map((share) => formatPercent(share, 1)).join(" and ")} of their GPU time.`));
 }
 
-export function compareFindings(diff) {
+export function compareFindings(diff, find) {
 	return el("aside.findings", { "aria-labelledby": "findings-title" },
 		el("h2", { id: "findings-title" }, "What changed"),
 		el("ol.verdicts", {}, el("li", {}, el("p.said", {}, el("b", {}, diff.sentence))), strangers(diff)),
 		el("h3.name", {}, "Largest changes a step"),
-		el("ul.changes", {}, ...changesOf(diff).map(([ns, text, tab]) => el("li", {}, el("b", {}, signedTime(ns)), el("a", { href: `#${tab}` }, text)))));
+		el("ul.changes", {}, ...changesOf(diff).map(([ns, text, tab, query]) => el("li", {}, el("b", {}, signedTime(ns)),
+			el("span", {}, el("a", { href: `#${tab}` }, text), " ", findButton(query, find))))));
 }
 
 const sumOf = (rows, side) => rows.reduce((sum, d) => sum + d[side], 0);
@@ -146,62 +151,63 @@ export function compareCauses(diff) {
 			rows, { caption: "Idle time per step, by cause" }));
 }
 
-export function compareKernels(diff) {
+export function compareKernels(diff, find) {
 	return section("kernels", "Kernels", makeTable([
 		...changeColumns([]),
 		{ title: "launches a step", number: true, value: (d) => d.b_count - d.a_count, show: (d) => `${count(d.a_count)} → ${count(d.b_count)}` },
 		{ title: "kept", value: (d) => d.change, show: (d) => d.change === "changed" ? "" : d.change },
 		{
 			title: "name", wide: true, value: (d) => d.name,
-			show: (d) => el("span.kernel", { title: d.name }, shortName(d.name), shortName(d.name) !== d.name ? el("small", {}, d.name) : null),
+			show: (d) => el("span.kernel", { title: d.name }, findButton(d.name, find), shortName(d.name), shortName(d.name) !== d.name ? el("small", {}, d.name) : null),
 		},
 	], diff.kernels, { caption: "Kernels, copies and memsets per step, largest change first", search: "Filter kernels" }));
 }
 
-export function compareOperators(diff) {
+export function compareOperators(diff, find) {
 	return !diff.ops?.length ? null : section("operators", "Operators", makeTable([
 		...changeColumns([]),
 		{ title: "calls a step", number: true, value: (d) => d.b_count - d.a_count, show: (d) => `${count(d.a_count)} → ${count(d.b_count)}` },
 		{ title: "kept", value: (d) => d.change, show: (d) => d.change === "changed" ? "" : d.change },
-		{ title: "operator", name: true, value: (d) => d.name, show: (d) => d.name },
+		{ title: "operator", name: true, value: (d) => d.name, show: (d) => el("span", {}, findButton(`name=${d.name}`, find), d.name) },
 	], diff.ops, { caption: "GPU time of operators per step, largest change first", search: "Filter operators" }));
 }
 
-// GPU work launched at, and idle time with the launching thread at, each function of the program, a step; by name, since lines move.
-function placesOf(data) {
-	const [from, to, steps] = countedTime(data), sums = new Map(), inside = (t) => t >= from && t < to;
-	const add = (row, key, ns) => {
-		if (row < 0)
-			return;
-		const place = frameText(data, data.stack.own[row] >= 0 ? data.stack.own[row] : row).replace(/:\d+$/, "");
-		if (!sums.has(place))
-			sums.set(place, { gpu: 0, idle: 0 });
-		sums.get(place)[key] += ns / steps;
-	};
-	for (let i = 0; i < data.gpu.n; i++)
-		if (inside(data.start[i]))
-			add(data.gpu.stack[i], "gpu", data.dur[i]);
-	for (let i = 0; i < (data.gap_part?.n ?? 0); i++)
-		if (inside(data.gap.ts[data.gap_part.gap[i]]))
-			add(data.gap_part.stack[i], "idle", data.gap_part.dur[i]);
-	return sums;
+// "x.py:38 f" of a line, "x.py f" of its function: lines move from one version to the next.
+const functionOf = (name) => name.replace(/:\d+(?= |$)/, "");
+const lineOf = (name) => name.match(/^\S+:\d+/)?.[0] ?? "";
+
+// Lines of a function as one row; how much comes by chance is not known then.
+export function byFunction(rows) {
+	const sums = new Map();
+	for (const d of rows) {
+		const name = functionOf(d.name), sum = sums.get(name) ?? { name, a_ns: 0, b_ns: 0, change_ns: 0, noise_ns: null, a_count: 0, b_count: 0, real: false };
+		sums.set(name, sum);
+		for (const key of ["a_ns", "b_ns", "change_ns", "a_count", "b_count"])
+			sum[key] += d[key];
+		sum.real ||= d.real;
+	}
+	return [...sums.values()].map((d) => ({ ...d, change: !d.a_ns ? "added" : !d.b_ns ? "removed" : "changed" })).sort((a, b) => Math.abs(b.change_ns) - Math.abs(a.change_ns));
 }
 
-export function compareLines(runs) {
-	if (!runs.every((run) => run.stack && run.code && run.gpu.stack?.length))
+function codeTable(rows, find, what, caption) {
+	return !rows.length ? null : makeTable([
+		...changeColumns([]),
+		{ title: what, number: true, value: (d) => d.b_count - d.a_count, show: (d) => `${count(d.a_count)} → ${count(d.b_count)}` },
+		{ title: "kept", value: (d) => d.change, show: (d) => d.change === "changed" ? "" : d.change },
+		{ title: "where", name: true, value: (d) => d.name, show: (d) => lineOf(d.name) ? el("button.plain", { type: "button", title: "all events of this line", onclick: () => find(`line=${lineOf(d.name)}`) }, d.name) : d.name },
+	], rows, { caption, search: "Filter lines" });
+}
+
+// Lines of the program, or its functions.
+export function compareLines({ lines = [], waiting_lines: waiting = [] }, find) {
+	if (!lines.length && !waiting.length)
 		return null;
-	const [a, b] = runs.map(placesOf), rows = [];
-	for (const place of new Set([...a.keys(), ...b.keys()]))
-		for (const [key, what] of [["gpu", "GPU work launched there"], ["idle", "GPU idle while the thread was there"]]) {
-			const [before, after] = [a.get(place)?.[key] ?? 0, b.get(place)?.[key] ?? 0];
-			if (before || after)
-				rows.push({ place, what, a_ns: before, b_ns: after, change_ns: after - before });
-		}
-	return !rows.length ? null : section("lines", "Code", makeTable([
-		...changeColumns([]).slice(0, 3),
-		{ title: "what", value: (d) => d.what, show: (d) => d.what },
-		{ title: "function", name: true, value: (d) => d.place, show: (d) => d.place },
-	], rows.sort((x, y) => Math.abs(y.change_ns) - Math.abs(x.change_ns)), { caption: "By function of the program, per step, largest change first", search: "Filter functions" }));
+	const place = el("div");
+	const fill = (of) => place.replaceChildren(...[
+		codeTable(of(lines), find, "launches a step", "GPU work by where it was launched, per step, largest change first"),
+		codeTable(of(waiting), find, "stretches a step", "GPU idle time by where the launching thread was, per step, largest change first")].filter(Boolean));
+	fill((rows) => rows);
+	return section("lines", "Code", el("div.toolbar", {}, choice("code", "What a row is", [["line", "by line"], ["function", "by function"]], (unit) => fill(unit === "function" ? byFunction : (rows) => rows))), place);
 }
 
 export function compareFacts(diff) {

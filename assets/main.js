@@ -224,7 +224,7 @@ function follow({ timelines, tabs, box, notes }, hash = location.hash) {
 }
 
 // Ways from tables and findings to what they are about.
-function waysOf(timeline, { box, element }) {
+function waysOf(timelines, { box, element }) {
 	const search = (query) => {
 		box.value = query;
 		box.dispatchEvent(new Event("input"));
@@ -233,17 +233,17 @@ function waysOf(timeline, { box, element }) {
 	return {
 		// all events of a query
 		find: (query) => {
-			timeline.select(-1, false);
+			timelines.forEach((t) => t.select(-1, false));
 			search(query);
 		},
 		// the first event of a name
 		first: (name) => {
 			search(name);
-			timeline.selected = -1;
-			timeline.nextMatch(1);
+			timelines[0].selected = -1;
+			timelines[0].nextMatch(1);
 		},
 		path: () => {
-			togglePath(timeline, true);
+			togglePath(timelines[0], true);
 			element.scrollIntoView({ block: "nearest" });
 		},
 		stacks: (text) => {
@@ -254,7 +254,7 @@ function waysOf(timeline, { box, element }) {
 }
 
 function reportPage(data, help, bytes, changed, button) {
-	const timeline = new Timeline(data), shown = stage([data], [timeline], help, changed, { area: areaPanel, nothing: () => steadyPanel(timeline) }), go = waysOf(timeline, shown);
+	const timeline = new Timeline(data), shown = stage([data], [timeline], help, changed, { area: areaPanel, nothing: () => steadyPanel(timeline) }), go = waysOf([timeline], shown);
 	return {
 		...shown, timelines: [timeline], head: header(data, button), side: findings(data, go, inFullNote(data)),
 		sections: [kernels(data, go.first), operators(data, go.first), roofline(data, go.first), idle(data, go.find), pathSection(data, go.path), devices(data), steps(data), budget(data), waits(data),
@@ -280,12 +280,12 @@ function zoomTogether(timelines, changed) {
 }
 
 function comparePage(runs, diff, help, bytes, changed, button) {
-	const timelines = runs.map((run) => new Timeline(run)), shown = stage(runs, timelines, help, changed, { area: (t) => areaPair(timelines, t), nothing: () => steadyPair(timelines) });
+	const timelines = runs.map((run) => new Timeline(run)), shown = stage(runs, timelines, help, changed, { area: (t) => areaPair(timelines, t), nothing: () => steadyPair(timelines) }), { find } = waysOf(timelines, shown);
 	zoomTogether(timelines, changed);
 	return {
-		...shown, timelines, head: compareHeader(runs, diff, button), side: compareFindings(diff),
-		sections: [compareParts(diff), compareSwitches(diff), compareBudget(diff), compareCauses(diff), compareWaits(diff), compareOperators(diff), compareKernels(diff),
-			compareLines(runs), flameDiff(runs),
+		...shown, timelines, head: compareHeader(runs, diff, button), side: compareFindings(diff, find),
+		sections: [compareParts(diff), compareSwitches(diff), compareBudget(diff), compareCauses(diff), compareWaits(diff), compareOperators(diff, find), compareKernels(diff, find),
+			compareLines(diff, find), flameDiff(runs),
 			compareFacts(diff), compareEnvironment(diff), shown.notes.section(),
 			section("trust", "What this rests on", el("p", {}, `Inputs, problems and sources of numbers of each run are in its own report. This page holds every event of both, ${formatBytes(bytes)} in all.`))],
 	};

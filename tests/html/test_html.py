@@ -810,7 +810,6 @@ def check_diff(driver, folder):
     tap.ok("both timelines show the same time of their steps", abs(together[0] - together[1]) < 1 and together[2] == together[3], together)
     check_pair(driver, want)
     check_flame_diff(driver, want)
-    check_code_diff(driver)
     tap.ok("it compares operators", all(o["name"] in text_of(driver, "operators") for o in want["ops"]))
     driver.execute_script("assay.timelines[1].select(0, true)")
     driver.execute_script("[...document.querySelectorAll('.details .facts a')].find((a) => a.title.startsWith('cuda')).click()")
@@ -871,19 +870,6 @@ def check_flame_diff(driver, diff):
         return show(root);""")
     tap.ok("calls are the same where only lines, addresses and counts differ", merged == ["", [30, 30], [1, 2], [
         ["step", [30, 30], [1, 2], [["x.py: f", [20, 20], [1, 2], [["old 0x…", [5, 0], [1, 0], []], ["new", [0, 5], [0, 2], []]]]]]]], merged)
-
-
-def check_code_diff(driver):
-    """Functions of two runs by hand: g moved from line 20 to 25 and launches half as much, its idle time is gone."""
-    got = driver.execute_script("""
-        const run = (line, ns, idle) => ({ texts: ["", "f", "g", "/p/x.py"], code: { function: [1, 2], file: [3, 3], line: [1, 2] },
-            stack: { caller: [-1, 0], code: [0, 1], line: [10, line], own: [0, 1] }, steady: { steps: [2], start: [100], dur: [100] },
-            gpu: { n: 3, stack: [1, 0, 1] }, start: [100, 150, 999], dur: [ns, 8, 5], gap: { n: 1, ts: [120] }, gap_part: { n: 1, gap: [0], stack: [1], dur: [idle] } });
-        const table = compareLines([run(20, 40, 6), run(25, 20, 0)]).querySelector("tbody");
-        return [...table.rows].map((r) => [...r.cells].map((c) => c.textContent));""")
-    tap.ok("functions of the program are compared by GPU work and idle time", got == [
-        ["20 ns", "10 ns", "−10 ns", "GPU work launched there", "g · x.py"], ["3 ns", "0 ns", "−3 ns", "GPU idle while the thread was there", "g · x.py"],
-        ["4 ns", "4 ns", "0 ns", "GPU work launched there", "f · x.py"]], got)
 
 
 def check_many(folder):

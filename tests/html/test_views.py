@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tables, flame graphs and matrices of the page in a real browser, and that its address keeps them."""
+import json
 import math
 import os
 import pathlib
@@ -78,6 +79,40 @@ def check_stack_flame(driver):
     tap.ok("a function called at several lines names them", any(text.startswith("train_step · program.py:36, 38") for text in got[6]), got[6])
 
 
+def check_code_diff(driver, folder):
+    """Lines of two runs as diff --json has them, by function by hand; a press marks their events in both."""
+    page, run = folder / "diff.html", tap.ROOT / "demo/run"
+    tap.run("diff", run, run, "--html", page)
+    load(driver, page)
+    want = json.loads(tap.run("diff", "--json", "--top", 0, run, run)[1])
+    got = driver.execute_script("return tablesOf(document.getElementById('lines')).map((t) => [...t.querySelectorAll('tbody .plain')].map((b) => b.textContent))")
+    names = [[d["name"] for d in want[key]] for key in ("lines", "waiting_lines")]
+    tap.ok("lines of two runs are those of diff --json", all(shown and shown == name[:len(shown)] for shown, name in zip(got, names)), (got, names))
+    driver.execute_script("document.querySelector('#lines tbody .plain').click()")
+    found = driver.execute_script("return [document.querySelector('.search').value, assay.timelines.map((t) => t.match?.count ?? 0)]")
+    tap.ok("a line leads to its events in both runs", found[0] == "line=" + names[0][0].split(" ")[0] and found[1][0] == found[1][1] > 0, found)
+    merged = driver.execute_script("""
+        const row = (name, a_ns, b_ns, real) => ({ name, a_ns, b_ns, change_ns: b_ns - a_ns, noise_ns: 1, a_count: a_ns ? 1 : 0, b_count: b_ns ? 2 : 0, real, change: "changed" });
+        return byFunction([row("x.py:20 g", 20, 0, true), row("x.py:25 g", 0, 12, true), row("x.py:3 f", 4, 4, false), row("y.py:9", 0, 2, true)]).map((d) => [d.name, d.a_ns, d.b_ns, d.change_ns, d.a_count, d.b_count, d.change, d.real]);""")
+    tap.ok("lines that moved are the same by function", merged == [["x.py g", 20, 12, -8, 1, 2, "changed", True], ["y.py", 0, 2, 2, 0, 2, "added", True], ["x.py f", 4, 4, 0, 1, 2, "changed", False]], merged)
+    choose(driver, "code", "function")
+    rows = driver.execute_script("return tablesOf(document.getElementById('lines'))[0].querySelector('tbody').textContent")
+    tap.ok("rows can be functions", "program.py train_step" in rows and ":" not in rows, rows)
+    order = driver.execute_script("""
+        const side = compareFindings({ ...assay.diff, switches: [], families: [{ name: "gemm", change_ns: 5, real: true }], idle_causes: [{ name: "host_data", change_ns: -9, real: true }],
+            ops: [{ name: "aten::mm", change_ns: 7, real: true }], lines: [{ name: "x.py:3 f", change_ns: 1, real: false }], waiting_lines: [] }, () => {});
+        return [...side.querySelectorAll(".changes a")].map((a) => a.textContent);""")
+    tap.ok("changes stand by their size, whatever kind they are of", order == ["idle: host data", "operator aten::mm", "gemm kernels"], order)
+    find = driver.execute_script("""
+        const out = [];
+        for (const button of document.querySelectorAll("#operators .find, #kernels .find")) {
+            button.click();
+            out.push([document.querySelector(".search").value, assay.timelines.map((t) => t.match?.count ?? 0)]);
+        }
+        return out.filter(([, [a, b]]) => !a || a !== b);""")
+    tap.ok("operators and kernels lead to their events in both runs", find == [], find)
+
+
 def check_many_ranks(driver):
     """2,000 ranks of 250 machines by hand, rank 1234 far behind: it stands first, and every rank is in one line of few."""
     got = driver.execute_script("""
@@ -117,6 +152,7 @@ def main():
             check_flame_in_address(driver)
             check_stack_flame(driver)
             check_many_ranks(driver)
+            check_code_diff(driver, folder)
             tap.ok("nothing failed on the console", not console(driver))
         finally:
             driver.quit()
