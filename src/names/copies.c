@@ -57,6 +57,14 @@ assay_copy_way assay_copy_way_of(assay_str name)
 	return ASSAY_COPY_ELSEWHERE;
 }
 
+const char *assay_copy_way_short(assay_copy_way way)
+{
+	for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++)
+		if (words[i].way == way)
+			return words[i].word;
+	return NULL;
+}
+
 bool assay_copy_from_host(assay_copy_way way)
 {
 	return way == ASSAY_COPY_TO_DEVICE || way == ASSAY_COPY_ON_HOST;
@@ -96,5 +104,8 @@ TEST(names_of_copies_tell_their_ends)
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++)
 		CHECK_EQ(assay_copy_way_of(assay_str_of(of[i].name)), of[i].way);
+	CHECK(!strcmp(assay_copy_way_short(ASSAY_COPY_ON_DEVICE), "DtoD"));
+	CHECK(!strcmp(assay_copy_way_short(ASSAY_COPY_BETWEEN), "PtoP"));
+	CHECK(!assay_copy_way_short(ASSAY_COPY_ELSEWHERE));
 	return 0;
 }

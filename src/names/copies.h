@@ -15,6 +15,8 @@ typedef enum assay_copy_way {
 } assay_copy_way;
 
 assay_copy_way assay_copy_way_of(assay_str name);
+/* "HtoD"; NULL where nothing is known of it. */
+const char *assay_copy_way_short(assay_copy_way way);
 /* Where it is known to begin or to end. */
 bool assay_copy_from_host(assay_copy_way way);
 bool assay_copy_to_host(assay_copy_way way);

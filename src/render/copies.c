@@ -4,6 +4,7 @@
 
 #include "base/fmt.h"
 #include "base/sort.h"
+#include "names/copies.h"
 #include "render/printout.h"
 
 enum { TOP = 20 };
@@ -117,7 +118,10 @@ const char *assay_copies_line(assay_printout *p, size_t room)
 		if (x->kind != ASSAY_GPU_MEMCPY)
 			continue;
 		named++;
-		const char *name = assay_fmt_safe(&p->scratch, assay_text(p->run, x->name));
+		const char *name =
+			assay_copy_way_short(assay_copy_way_of(assay_text(p->run, x->name)));
+		if (!name)
+			name = assay_fmt_safe(&p->scratch, assay_text(p->run, x->name));
 		name = strncmp(name, "Memcpy ", 7) ? name : name + 7;
 		int direction = (int)strcspn(name, " (");
 		const char *host = host_memory(assay_text(p->run, x->name));
@@ -144,6 +148,10 @@ void assay_copies_json(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_open_flat(w, NULL, '{');
 		assay_jsonw_str(w, "name", assay_text(run, x->name));
 		assay_jsonw_z(w, "kind", assay_gpu_kind_name[x->kind]);
+		assay_jsonw_z(w, "direction",
+			      x->kind == ASSAY_GPU_MEMCPY ? assay_copy_way_short(assay_copy_way_of(
+								    assay_text(run, x->name)))
+							  : NULL);
 		assay_jsonw_z(w, "host_memory", host_memory(assay_text(run, x->name)));
 		assay_jsonw_u64(w, "count", x->count);
 		assay_jsonw_i64(w, "total_ns", x->total);
