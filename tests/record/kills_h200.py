@@ -25,7 +25,7 @@ PROGRAM = """
 import os, random, signal, sys, threading, time, torch
 kind, page, seed = sys.argv[1:]
 done = torch.from_file(page, shared=True, size=512, dtype=torch.int64)
-if torch.cuda.cudart().cudaHostRegister(done.data_ptr(), 4096, 0):
+if int(torch.cuda.cudart().cudaHostRegister(done.data_ptr(), 4096, 0)):
     sys.exit("the page cannot be registered")
 count = torch.zeros(1, dtype=torch.int64, device="cuda")
 small = torch.ones(4096, device="cuda")
