@@ -137,15 +137,28 @@ const char *assay_finding_worth(assay_printout *p, size_t i)
 			    assay_fmt_time(now, f->cost[i]), per);
 }
 
-/* Adds a word and a name to a list, when there is a name. */
+enum { NAME_WIDTH = 64 };
+
+/* Adds a word and a name to a list. */
+static const char *and_text(assay_printout *p, const char *list, const char *word, const char *name)
+{
+	return assay_printf(&p->scratch, "%s%s%s%s%s", list, *list ? ", " : "", word,
+			    *word ? " " : "", name);
+}
+
+/* The same of what people or libraries called so, when there is such a name. */
 static const char *and_name(assay_printout *p, const char *list, const char *word, assay_sid name)
 {
-	enum { NAME_WIDTH = 60 };
-	if (!name)
-		return list;
+	const char *text = assay_fmt_safe(&p->scratch, assay_text(p->run, name));
+	return name ? and_text(p, list, word, assay_cut(&p->scratch, text, NAME_WIDTH)) : list;
+}
+
+/* Of what a compiler did. */
+static const char *and_kernel(assay_printout *p, const char *list, const char *word, assay_sid name)
+{
 	assay_str text = assay_text(p->run, name);
-	return assay_printf(&p->scratch, "%s%s%s%s%s", list, *list ? ", " : "", word,
-			    *word ? " " : "", assay_kernel_label(&p->scratch, text, NAME_WIDTH));
+	return name ? and_text(p, list, word, assay_kernel_label(&p->scratch, text, NAME_WIDTH))
+		    : list;
 }
 
 /* The end of a long path says more than its beginning; JSON has all of it. */
@@ -168,8 +181,8 @@ const char *assay_finding_where(assay_printout *p, size_t i)
 		text = assay_printf(&p->scratch, "%s:%d", text, f->line[i]);
 	text = and_name(p, text, "in", f->function[i]);
 	text = and_name(p, text, "range", f->range[i]);
-	text = and_name(p, text, "", f->op[i]);
-	text = and_name(p, text, "kernel", f->kernel[i]);
+	text = and_kernel(p, text, "", f->op[i]);
+	text = and_kernel(p, text, "kernel", f->kernel[i]);
 	if (f->rank[i] >= 0)
 		text = assay_printf(&p->scratch, "%s%srank %d", text, *text ? ", " : "",
 				    f->rank[i]);
