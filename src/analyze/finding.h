@@ -125,9 +125,6 @@ void assay_findings(assay_run *run, const assay_window *w, const assay_order *or
 /* "CUDA_LAUNCH_BLOCKING=1 is set"; NULL: no variable switches the mode on. */
 const char *assay_mode_words(const assay_run *run, assay_arena *a, assay_mode mode);
 
-/* What the run is written with. */
-assay_framework assay_framework_of(const assay_run *run);
-
 /* ns of a gap in which the host does nothing but launch. */
 enum { ASSAY_SHORT_GAP = 100 * 1000 };
 

@@ -93,7 +93,8 @@ static assay_framework framework_of_text(assay_str s)
 		       : ASSAY_FRAMEWORK_ANY;
 }
 
-assay_framework assay_framework_of(const assay_run *run)
+/* What the run is written with. */
+static assay_framework framework_of(const assay_run *run)
 {
 	bool seen[ASSAY_FRAMEWORK_COUNT] = {0};
 	const assay_tables *t = &run->part.t;
@@ -349,7 +350,7 @@ void assay_findings(assay_run *run, const assay_window *w, const assay_order *or
 			    .frames = assay_own_frames_find(run, &scratch),
 			    .steps = w->steps >= STEADY_STEPS ? w->steps : 0,
 			    .whole = assay_window_length(w),
-			    .framework = assay_framework_of(run),
+			    .framework = framework_of(run),
 			    .vendor = vendor_of(run),
 			    .list = &list,
 			    .scratch = &scratch};

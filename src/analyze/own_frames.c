@@ -80,7 +80,8 @@ const assay_own_frames *assay_own_frames_find(const assay_run *run, assay_arena 
 	return f;
 }
 
-uint32_t assay_own_frame_at(const assay_own_frames *f, uint32_t track, int64_t now)
+/* Row of host; ASSAY_NO_ROW when there is none. */
+static uint32_t frame_at(const assay_own_frames *f, uint32_t track, int64_t now)
 {
 	const assay_host_table *h = &f->run->part.t.host;
 	const struct lane *l = &f->of_track[track];
@@ -105,7 +106,7 @@ bool assay_own_line_of_cause(const assay_run *run, const assay_find_ctx *c, int 
 		    t->host.name[row] != name ||
 		    !assay_gap_in_window(&t->gap, c->w, t->gap_part.gap[i]))
 			continue;
-		uint32_t own = assay_own_frame_at(c->frames, t->host.track[row], t->host.ts[row]);
+		uint32_t own = frame_at(c->frames, t->host.track[row], t->host.ts[row]);
 		all += t->gap_part.longest[i];
 		if (own == ASSAY_NO_ROW)
 			continue;
@@ -124,7 +125,7 @@ bool assay_own_line_of_work(const assay_run *run, const assay_find_ctx *c, uint3
 	uint32_t call = t->launch.host[gpu];
 	if (!c->frames || call == ASSAY_NO_ROW)
 		return false;
-	uint32_t own = assay_own_frame_at(c->frames, t->host.track[call], t->host.ts[call]);
+	uint32_t own = frame_at(c->frames, t->host.track[call], t->host.ts[call]);
 	return own != ASSAY_NO_ROW &&
 	       assay_frame_where(c->scratch, assay_text(run, t->host.name[own]), where);
 }
@@ -143,10 +144,10 @@ TEST(the_innermost_frame_of_the_program_is_where_a_thread_is)
 	assay_add(t, ASSAY_T_frame);
 	const assay_own_frames *f = assay_own_frames_find(run, &a);
 	uint32_t track = t->host.track[0];
-	CHECK(f && assay_own_frame_at(f, track, 15) == step);
-	CHECK(assay_own_frame_at(f, track, 42) == 3 && assay_own_frame_at(f, track, 50) == step);
-	CHECK(assay_own_frame_at(f, track, 70) == 0);
-	CHECK_EQ(assay_own_frame_at(f, track, 200), ASSAY_NO_ROW);
+	CHECK(f && frame_at(f, track, 15) == step);
+	CHECK(frame_at(f, track, 42) == 3 && frame_at(f, track, 50) == step);
+	CHECK(frame_at(f, track, 70) == 0);
+	CHECK_EQ(frame_at(f, track, 200), ASSAY_NO_ROW);
 	assay_arena_free(&a);
 	assay_run_free(run);
 	return 0;

@@ -9,8 +9,6 @@ typedef struct assay_own_frames assay_own_frames;
 
 /* NULL when the run has no frames of the program itself. Lies in the arena. */
 const assay_own_frames *assay_own_frames_find(const assay_run *run, assay_arena *a);
-/* Row of host; ASSAY_NO_ROW when there is none. */
-uint32_t assay_own_frame_at(const assay_own_frames *f, uint32_t track, int64_t now);
 
 /* The line with more than half of a cause's time in rows of this name; false: there is none. */
 bool assay_own_line_of_cause(const assay_run *run, const assay_find_ctx *c, int cause,

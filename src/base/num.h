@@ -1,4 +1,4 @@
-/* Numbers from files nobody vouches for. */
+/* Numbers from files that may be damaged or hostile. */
 #ifndef ASSAY_BASE_NUM_H
 #define ASSAY_BASE_NUM_H
 

@@ -13,7 +13,8 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-size_t assay_word_distance(const char *a, const char *b)
+/* Letters to add, drop, replace or swap with their neighbour to make one of the other. */
+static size_t distance(const char *a, const char *b)
 {
 	size_t n = strlen(a), m = strlen(b), row[3][LONGEST + 1];
 	if (n > LONGEST || m > LONGEST)
@@ -35,7 +36,7 @@ size_t assay_word_distance(const char *a, const char *b)
 
 void assay_suggest(assay_suggestion *s, const char *word)
 {
-	size_t d = assay_word_distance(s->meant, word), n = strlen(word);
+	size_t d = distance(s->meant, word), n = strlen(word);
 	bool near = d <= (n + 1) / 3 ||
 		    (strlen(s->meant) > 2 && !strncmp(word, s->meant, strlen(s->meant)));
 	if (!near || (s->best && d >= s->distance))
@@ -46,11 +47,11 @@ void assay_suggest(assay_suggestion *s, const char *word)
 
 TEST(a_slip_of_the_finger_is_near_its_word)
 {
-	CHECK_EQ(assay_word_distance("report", "report"), 0);
-	CHECK_EQ(assay_word_distance("reprot", "report"), 1);
-	CHECK_EQ(assay_word_distance("wait", "waits"), 1);
-	CHECK_EQ(assay_word_distance("", "env"), 3);
-	CHECK_EQ(assay_word_distance("abcdef", "zabcdf"), 2);
+	CHECK_EQ(distance("report", "report"), 0);
+	CHECK_EQ(distance("reprot", "report"), 1);
+	CHECK_EQ(distance("wait", "waits"), 1);
+	CHECK_EQ(distance("", "env"), 3);
+	CHECK_EQ(distance("abcdef", "zabcdf"), 2);
 	return 0;
 }
 

@@ -4,9 +4,6 @@
 
 #include <stddef.h>
 
-/* Letters to add, drop, replace or swap with their neighbour to make one of the other. */
-size_t assay_word_distance(const char *a, const char *b);
-
 typedef struct assay_suggestion {
 	const char *meant, *best; /* what was typed; the nearest so far, NULL while none is near */
 	size_t distance;

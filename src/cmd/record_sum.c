@@ -15,7 +15,6 @@
 
 typedef struct tally {
 	uint64_t kernels, copies, sets, calls, ranges, waits, resolved, allocs, processes, devices;
-	int64_t busy_start, busy_end;
 } tally;
 
 static void count_gpu(const assay_tables *t, tally *n)

@@ -39,7 +39,7 @@ static bool all_hex(assay_str s)
 }
 
 /* A commit cut to 8 digits is the same commit as its 40. */
-bool assay_env_agrees(const assay_env_set *set, uint32_t path, assay_sid a, assay_sid b)
+static bool agrees(const assay_env_set *set, uint32_t path, assay_sid a, assay_sid b)
 {
 	if (a == b)
 		return true;
@@ -53,7 +53,7 @@ bool assay_env_agrees(const assay_env_set *set, uint32_t path, assay_sid a, assa
 bool assay_env_deviates(const assay_env_set *set, const assay_env_row *row, size_t doc)
 {
 	assay_sid v = assay_env_cell(set, doc, row->path_no);
-	return v != row->a && !(v && row->a && assay_env_agrees(set, row->path_no, row->a, v));
+	return v != row->a && !(v && row->a && agrees(set, row->path_no, row->a, v));
 }
 
 bool assay_env_identical(const assay_env_result *r, assay_env_group g)
@@ -227,7 +227,7 @@ static struct tally count_path(const assay_env_set *set, int baseline, assay_env
 	for (size_t i = 0; i < set->docs.n; i++) {
 		assay_sid v = assay_env_cell(set, i, row->path_no);
 		row->known += v != 0;
-		if (v && row->a && assay_env_agrees(set, row->path_no, row->a, v)) {
+		if (v && row->a && agrees(set, row->path_no, row->a, v)) {
 			row->agree++;
 			t.base = row->agree == 1 && baseline < 0 ? i : t.base;
 		} else if (v && row->a) {
@@ -258,7 +258,7 @@ static void compare_path(assay_env_set *set, uint32_t path, int baseline, assay_
 	struct tally t = count_path(set, baseline, &row);
 	assay_env_classify(row.path, &row.group, &row.why);
 	if (component && !t.differs)
-		return; /* each of its facts is told */
+		return; /* each of its facts has a row */
 	out->open[row.group] += row.known < set->docs.n;
 	if (!t.differs && !t.unknown) {
 		out->same[row.group] += row.known != 0;
@@ -346,7 +346,7 @@ static uint64_t split_of(const assay_env_set *set, const assay_env_row *row)
 	uint32_t next = 0;
 	for (size_t i = 0; i < set->docs.n; i++) {
 		assay_sid v = assay_env_cell(set, i, row->path_no);
-		if (v && row->a && assay_env_agrees(set, row->path_no, row->a, v))
+		if (v && row->a && agrees(set, row->path_no, row->a, v))
 			v = row->a;
 		uint32_t *class = assay_map_at(&seen, v);
 		if (*class == ASSAY_MAP_ABSENT)

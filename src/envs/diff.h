@@ -61,8 +61,7 @@ const char *assay_env_kind_name(assay_env_kind kind);
 const char *assay_env_kind_words(assay_env_kind kind);
 /* Text of a value for people, cut so that both sides of the row show where they differ. */
 const char *assay_env_shown(assay_env_set *set, const assay_env_row *row, assay_sid id);
-/* Whether a snapshot's value counts as the same as the row's a. */
-bool assay_env_agrees(const assay_env_set *set, uint32_t path, assay_sid a, assay_sid b);
+/* Whether a snapshot's value does not count as the same as the row's a. */
 bool assay_env_deviates(const assay_env_set *set, const assay_env_row *row, size_t doc);
 /* The host's name where every snapshot has its own, else the file's. */
 const char *assay_env_doc_label(const assay_env_set *set, size_t doc);

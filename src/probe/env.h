@@ -249,9 +249,9 @@ typedef struct assay_env {
 	assay_pairs live;                   /* readings that change by themselves */
 	assay_pairs effective_arch;         /* GPU index -> arch the runtime will believe */
 	assay_num gpus_hidden, gpus_visible;
-	const char *override_gfx, *target_lst, *container_kind, *orchestrator;
+	const char *override_gfx, *target_lst, *container_kind;
 	bool container, kubernetes;
-	assay_num rpath_objects, runpath_objects, plain_objects, unread_objects;
+	assay_num rpath_objects, runpath_objects, plain_objects;
 	struct {
 		pid_t pid;
 		const char *exe, *called; /* called: as its command line names it, or NULL */

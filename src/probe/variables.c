@@ -14,7 +14,8 @@ static const char *const prefixes[] = {
 	"NVTE_",    "PYTORCH_TUNABLEOP_", "RCCL_",      "ROCBLAS_", "SGLANG_",
 	"TENSILE_", "TORCHINDUCTOR_",     "TRITON_",    "VLLM_",    "XLA_"};
 
-bool assay_is_secret(const char *name, const char *value)
+/* A token, a key, a password, or a URL that carries one. */
+static bool is_secret(const char *name, const char *value)
 {
 	/* as one assignment: its name counts, and a plain number gives nothing away */
 	assay_arena a = {0};
@@ -31,7 +32,7 @@ void assay_ctx_hide_secrets(assay_ctx *c)
 	for (char **v = c->vars; *v; v++) {
 		assay_str value = assay_str_of(*v), name = assay_str_cut(&value, '=');
 		char *z = assay_dup(c->a, name);
-		if (value.n && assay_is_secret(z, value.p))
+		if (value.n && is_secret(z, value.p))
 			*v = assay_printf(c->a, "%s=(hidden)", z);
 	}
 }
@@ -104,9 +105,9 @@ TEST(secrets_are_known_by_name_and_by_look)
 		{"TRITON_CACHE_DIR", "/data/monkey/cache"},
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(secret); i++)
-		CHECK(assay_is_secret(secret[i][0], secret[i][1]));
+		CHECK(is_secret(secret[i][0], secret[i][1]));
 	for (size_t i = 0; i < ASSAY_COUNT_OF(open); i++)
-		CHECK(!assay_is_secret(open[i][0], open[i][1]));
+		CHECK(!is_secret(open[i][0], open[i][1]));
 	return 0;
 }
 

@@ -4,8 +4,6 @@
 
 #include "probe/probe.h"
 
-/* A token, a key, a password, or a URL that carries one. */
-bool assay_is_secret(const char *name, const char *value);
 /* Every variable that is a secret becomes "(hidden)", before any probe can see it. */
 void assay_ctx_hide_secrets(assay_ctx *c);
 /* Add those that only their prefix names, sorted, after the listed ones. */

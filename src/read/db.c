@@ -363,7 +363,7 @@ static bool find_layout(assay_db *db, const char *const columns[], int n, layout
 	return field > 0;
 }
 
-bool assay_db_has_column(assay_db *db, const char *table, const char *column)
+static bool has_column(assay_db *db, const char *table, const char *column)
 {
 	layout l;
 	db->table = table;
@@ -391,7 +391,7 @@ static bool start_walk(assay_db *db, const layout *l, int n)
 
 static bool start_statement(assay_db *db, const layout *l, const char *const columns[], int n)
 {
-	bool some = db->guid && assay_db_has_column(db, db->table, "guid");
+	bool some = db->guid && has_column(db, db->table, "guid");
 	sqlite3_str *text = sqlite3_str_new(db->sql);
 	sqlite3_str_appendall(text, "SELECT ");
 	for (int i = 0; i < n; i++)

@@ -1,5 +1,6 @@
-/* A SQLite database nobody vouches for: opened without touching the disk beside it, with every
- * liberty of its schema taken away, and read table by table with the columns it happens to have. */
+/* A SQLite database that may be damaged or hostile: opened without touching the disk beside it,
+ * with every liberty of its schema taken away, and read table by table with the columns it happens
+ * to have. */
 #ifndef ASSAY_READ_DB_H
 #define ASSAY_READ_DB_H
 
@@ -39,7 +40,6 @@ void assay_db_close(assay_db *db);
 
 /* Whether there is a table or view of this name. Virtual tables do not count. */
 bool assay_db_exists(const assay_db *db, const char *table);
-bool assay_db_has_column(assay_db *db, const char *table, const char *column);
 
 /* A list of column names and its length, as assay_db_select() takes them. */
 #define ASSAY_DB_COLUMNS(...)                                                                      \

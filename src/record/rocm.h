@@ -87,7 +87,6 @@ typedef struct rocm_origin {
 	uint32_t graph, node;
 	bool wanted; /* launched inside what is to be recorded */
 } rocm_origin;
-uint64_t assay_rocm_pack(rocm_origin o);
 rocm_origin assay_rocm_unpack(uint64_t external);
 int assay_rocm_request(uint64_t thread, uint64_t context, int kind, int32_t operation,
 		       uint64_t corr, rocprof_user *out, void *data);

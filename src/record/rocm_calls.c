@@ -262,7 +262,7 @@ static uint64_t fit(uint32_t v, int bits)
 	return v < 1u << bits ? v : 0;
 }
 
-uint64_t assay_rocm_pack(rocm_origin o)
+static uint64_t pack(rocm_origin o)
 {
 	return fit(o.stream + 1, STREAM_BITS) | fit(o.graph, GRAPH_BITS) << STREAM_BITS |
 	       fit(o.node, NODE_BITS) << (STREAM_BITS + GRAPH_BITS) | (uint64_t)o.wanted << 63;
@@ -288,7 +288,7 @@ int assay_rocm_request(uint64_t thread, uint64_t context, int kind, int32_t oper
 	if (mine.graph && !again &&
 	    (kind == ROCPROF_REQUEST_KERNEL || kind == ROCPROF_REQUEST_COPY))
 		mine.node++;
-	out->value = assay_rocm_pack((rocm_origin){
+	out->value = pack((rocm_origin){
 		.stream = stream_now(),
 		.graph = mine.graph,
 		.node = mine.graph ? mine.node : 0,

@@ -95,11 +95,10 @@ typedef struct sweep_device {
 	uint32_t first;    /* stream */
 	uint32_t legacy;   /* stream, once seen */
 	sweep_work orphan; /* of streams that are gone */
-	uint64_t orphan_synced;
-	int64_t unseen;  /* until then work that was not recorded may run on it */
-	bool early;      /* so may work from before the recording */
-	int64_t drained; /* when the last wait for all of it was over */
-	sweep_work some; /* what a command may have made its default stream stand behind */
+	int64_t unseen;    /* until then work that was not recorded may run on it */
+	bool early;        /* so may work from before the recording */
+	int64_t drained;   /* when the last wait for all of it was over */
+	sweep_work some;   /* what a command may have made its default stream stand behind */
 } sweep_device;
 
 /* A wait, or host function, in front of the next work of a stream. */

@@ -37,7 +37,8 @@ static const struct {
 	{NAME("return_value"), AT(status), 0},
 };
 
-int32_t waits_status_of(assay_str text)
+/* "0", "hipSuccess", "hipErrorNotReady", "600"; ASSAY_NO_STATUS for anything else. */
+static int32_t status_of(assay_str text)
 {
 	int64_t code;
 	if (assay_str_i64(text, &code))
@@ -55,7 +56,7 @@ static void take(waits_args *a, size_t i, assay_str raw)
 {
 	uint64_t v = 0;
 	if (names[i].value == AT(status)) {
-		a->status = waits_status_of(raw);
+		a->status = status_of(raw);
 		return;
 	}
 	if (!assay_str_u64(raw, &v) || (names[i].value == AT(device) && v > INT32_MAX))
@@ -101,11 +102,11 @@ void waits_known_args_free(waits_known_args *k)
 
 TEST(what_a_call_returned_is_a_number_or_a_name)
 {
-	CHECK(waits_status_of(ASSAY_S("0")) == 0 && waits_status_of(ASSAY_S("600")) == 600);
-	CHECK(waits_status_of(ASSAY_S("hipSuccess")) == 0);
-	CHECK(waits_status_of(ASSAY_S("hipErrorNotReady")) == 600);
-	CHECK(waits_status_of(ASSAY_S("hipErrorInvalidHandle")) != 0);
-	CHECK(waits_status_of(ASSAY_S("0x7f00 text")) == ASSAY_NO_STATUS);
+	CHECK(status_of(ASSAY_S("0")) == 0 && status_of(ASSAY_S("600")) == 600);
+	CHECK(status_of(ASSAY_S("hipSuccess")) == 0);
+	CHECK(status_of(ASSAY_S("hipErrorNotReady")) == 600);
+	CHECK(status_of(ASSAY_S("hipErrorInvalidHandle")) != 0);
+	CHECK(status_of(ASSAY_S("0x7f00 text")) == ASSAY_NO_STATUS);
 	return 0;
 }
 

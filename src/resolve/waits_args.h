@@ -28,7 +28,4 @@ typedef struct waits_known_args {
 waits_args waits_args_of(waits_known_args *k, const assay_run *run, assay_sid text);
 void waits_known_args_free(waits_known_args *k);
 
-/* "0", "hipSuccess", "hipErrorNotReady", "600"; ASSAY_NO_STATUS for anything else. */
-int32_t waits_status_of(assay_str text);
-
 #endif

@@ -56,7 +56,9 @@ static bool secret_part(const char *p, size_t n, bool alone)
 	return false;
 }
 
-bool assay_secret_name(const char *name, size_t n)
+/* A variable or option of that name holds a secret, unless its value is a plain number or switch.
+ */
+static bool secret_name(const char *name, size_t n)
 {
 	for (; n && *name == '-'; n--)
 		name++;
@@ -157,7 +159,7 @@ static bool names_next(const reading *r, size_t from, size_t end)
 		at++;
 	bool assigned = at < r->n && in(r->text[at], "=:");
 	bool option = r->text[from] == '-' && end < r->n && (!r->text[end] || r->text[end] == ' ');
-	return (assigned || option) && assay_secret_name(r->text + from, end - from);
+	return (assigned || option) && secret_name(r->text + from, end - from);
 }
 
 /* "Bearer XYZ" and "Basic XYZ": the secret is the word behind the word. */

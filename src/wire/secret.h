@@ -5,10 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A variable or option of that name holds a secret, unless its value is a plain number or switch.
- */
-bool assay_secret_name(const char *name, size_t n);
-
 /* In place: the value of every secret becomes "***". Words may be separated by anything a command
  * line, a URL or JSON separates them by; NUL is a separator too. The new length. */
 size_t assay_hide_secrets(char *text, size_t n);

@@ -115,7 +115,8 @@ static const char *refers_name(const assay_col_info *col)
 	return to < ASSAY_T_COUNT ? assay_table_infos[to].name : "";
 }
 
-void assay_csv_columns(FILE *out)
+/* Every column of every table: its type, unit, meaning, and the table whose rows it holds. */
+static void put_columns(FILE *out)
 {
 	static const char *const head[] = {"table",  "each", "column", "type",
 					   "refers", "unit", "doc"};
@@ -150,7 +151,7 @@ static bool write_files(const assay_run *run, assay_folder *f, assay_err *err)
 	assay_arena a = {0};
 	FILE *out = assay_folder_file(f, file_name(&a, ASSAY_T_NONE), err);
 	if (out)
-		assay_csv_columns(out);
+		put_columns(out);
 	for (assay_table_id id = 0; out && id < ASSAY_T_COUNT; id++) {
 		if (!assay_rows(&run->part.t, &assay_table_infos[id]))
 			continue;
@@ -203,7 +204,7 @@ TEST(a_table_says_what_columns_refer_to)
 	char *text = NULL;
 	size_t n = 0;
 	FILE *f = open_memstream(&text, &n);
-	assay_csv_columns(f);
+	put_columns(f);
 	fclose(f);
 	CHECK(strstr(text, "\r\ngap,,gpu,row,gpu,,row of gpu that ends it\r\n"));
 	CHECK(strstr(text, "\r\nlaunch,gpu,host,row,host,,"));

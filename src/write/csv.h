@@ -9,7 +9,5 @@
 /* A header of column names, then one line a row. Absent values are empty, strings quoted where they
  * must be (RFC 4180), other tables' rows are numbers from 0. */
 void assay_csv_table(const assay_run *run, assay_table_id id, FILE *out);
-/* Every column of every table: its type, unit, meaning, and the table whose rows it holds. */
-void assay_csv_columns(FILE *out);
 
 #endif

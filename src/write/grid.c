@@ -2,7 +2,8 @@
 
 #include "base/test.h"
 
-bool assay_grid_counts_items(const assay_run *run, uint32_t source, int64_t device)
+/* Of a device of a source. */
+static bool counts_items(const assay_run *run, uint32_t source, int64_t device)
 {
 	const assay_device_table *d = &run->part.t.device;
 	uint32_t group = assay_group_of(&run->part.t, source);
@@ -21,7 +22,7 @@ assay_grids assay_grids_of(const assay_run *run, assay_arena *arena)
 	uint8_t *items = assay_alloc(arena, t->n + 1);
 	for (uint32_t i = 0; i < t->n; i++)
 		items[i] = t->kind[i] == ASSAY_TRACK_STREAM &&
-			   assay_grid_counts_items(run, t->source[i], t->pid[i]);
+			   counts_items(run, t->source[i], t->pid[i]);
 	return (assay_grids){&run->part.t.gpu, items};
 }
 

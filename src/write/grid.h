@@ -11,8 +11,6 @@ typedef struct assay_grids {
 } assay_grids;
 
 assay_grids assay_grids_of(const assay_run *run, assay_arena *arena);
-/* Of a device of a source. */
-bool assay_grid_counts_items(const assay_run *run, uint32_t source, int64_t device);
 void assay_grid_blocks(const assay_grids *g, uint32_t row, uint32_t out[3]);
 /* Saturates: a grid whose work-items do not fit 32 bits is said to have as many as fit. */
 void assay_grid_items(const assay_grids *g, uint32_t row, uint32_t out[3]);

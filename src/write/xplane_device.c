@@ -139,7 +139,7 @@ struct device {
 	assay_map lines; /* low halves of line ids in use */
 };
 
-/* D14: work is never without a name. */
+/* Work is never without a name. */
 static assay_str work_name(const xplane_writer *w, uint32_t g)
 {
 	assay_str name = assay_text(w->run, w->t->gpu.name[g]);
