@@ -53,7 +53,7 @@ LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(call HOT_OBJ,$(B))
 CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o)
 UNIT_OBJ := $(LIB_SRC:%.c=$(B)/unit/%.o) $(call HOT_OBJ,$(B)/unit) $(patsubst %.c,$(B)/unit/%.o,$(filter-out src/cmd/main.c,$(CMD_SRC)) $(wildcard tests/unit/*.c))
 
-# Recorder libraries live in strangers' processes: C library only, nothing exported but entry points,
+# Recorder libraries live in the recorded program: C library only, nothing exported but entry points,
 # never unloaded. One library a vendor, its entry in src/record/<vendor>.c.
 RECORDERS := $(patsubst src/record/%.c,%,$(wildcard src/record/cuda.c src/record/rocm.c))
 REC_SRC   := $(filter-out $(RECORDERS:%=src/record/%.c) $(wildcard $(RECORDERS:%=src/record/%_*.c)),$(wildcard src/record/*.c src/wire/*.c src/vendor/dl.c src/names/calls.c))

@@ -67,7 +67,7 @@ function changesOf(diff) {
 // Marks the events of a query in both runs.
 const findButton = (query, find) => el("button.find", { type: "button", title: "find in both runs", "aria-label": `find in both runs: ${query}`, onclick: () => find(query) }, "find");
 
-function strangers({ different_programs: different, common_gpu_share: shares }) {
+function differentPrograms({ different_programs: different, common_gpu_share: shares }) {
 	return !different || !shares ? null : el("li", {}, el("p", {}, el("b", {}, "Hardly the same program: "),
 		`kernels that both runs have take ${shares.map((share) => formatPercent(share, 1)).join(" and ")} of their GPU time.`));
 }
@@ -75,7 +75,7 @@ function strangers({ different_programs: different, common_gpu_share: shares }) 
 export function compareFindings(diff, find) {
 	return el("aside.findings", { "aria-labelledby": "findings-title" },
 		el("h2", { id: "findings-title" }, "What changed"),
-		el("ol.verdicts", {}, el("li", {}, el("p.said", {}, el("b", {}, diff.sentence))), strangers(diff)),
+		el("ol.verdicts", {}, el("li", {}, el("p.said", {}, el("b", {}, diff.sentence))), differentPrograms(diff)),
 		el("h3.name", {}, "Largest changes a step"),
 		el("ul.changes", {}, ...changesOf(diff).map(([ns, text, tab, query]) => el("li", {}, el("b", {}, signedTime(ns)),
 			el("span", {}, el("a", { href: `#${tab}` }, text), " ", findButton(query, find))))));

@@ -6,7 +6,7 @@ import { formatCount, formatPercent, formatTime } from "./format.js";
 import { seriesTitle } from "./series.js";
 import { makeTable } from "./tables.js";
 
-// Device memory is told in powers of two, as it is sold.
+// Device memory is given in powers of two, as vendors do.
 const formatMemory = (bytes) => bytes >= 2 ** 30 ? `${(bytes / 2 ** 30).toFixed(2)} GiB` : bytes >= 2 ** 20 ? `${(bytes / 2 ** 20).toFixed(1)} MiB` : bytes >= 1024 ? `${(bytes / 1024).toFixed(1)} KiB` : `${bytes} B`;
 
 const CURVES = ["--telemetry", "--compute", "--comm", "--cause-host-data"], MOST_DEVICES = 4;

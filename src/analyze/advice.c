@@ -1,4 +1,4 @@
-/* From the parts of useful_gpu to remedies. A call's parts are sold once: time above the best calls
+/* From the parts of useful_gpu to remedies. Time is counted once: that above the best calls
  * and between operators by those two, what remains of a needless operator by its own row. */
 #include "analyze/advice.h"
 
@@ -95,7 +95,7 @@ static int64_t telling(const assay_tables *t, uint32_t call, int64_t ns)
 }
 
 /* gpu: the kernel, or none. */
-static void sell(struct finder *f, int kind, uint32_t gpu, int64_t ns)
+static void add_kernel(struct finder *f, int kind, uint32_t gpu, int64_t ns)
 {
 	assay_advice *v = &f->found[kind];
 	if (gpu == ASSAY_NO_ROW)
@@ -108,12 +108,12 @@ static void sell(struct finder *f, int kind, uint32_t gpu, int64_t ns)
 		      &v->stack);
 }
 
-static void sell_call(struct finder *f, int kind, uint32_t call, int64_t ns)
+static void add_call(struct finder *f, int kind, uint32_t call, int64_t ns)
 {
 	uint32_t shape = f->t->op_call.shape[call];
 	if (ns <= 0)
 		return;
-	sell(f, kind, f->t->op_call.gpu[call], ns);
+	add_kernel(f, kind, f->t->op_call.gpu[call], ns);
 	f->found[kind].compute += ns;
 	f->found[kind].least += ns;
 	f->found[kind].most += ns;
@@ -175,28 +175,28 @@ static void look_at(struct finder *f, uint32_t part, const int8_t *of_shape)
 	bool eager = f->t->op_call.flags[call] & (ASSAY_OP_EAGER | ASSAY_OP_SCORES),
 	     matrix = assay_is_matrix(f->t->op_shape.class[shape]);
 	int64_t left = p->at_bound[part] + p->rest[part] + p->unmodelled[part];
-	sell_call(f,
-		  f->t->op_shape.math[shape] == ASSAY_MATH_FP64 ? ASSAY_ADVICE_FP64
-								: ASSAY_ADVICE_FP32,
-		  call, p->precision[part]);
-	sell_call(f, eager ? ASSAY_ADVICE_EAGER : ASSAY_ADVICE_CHAIN, call, p->unfused[part]);
+	add_call(f,
+		 f->t->op_shape.math[shape] == ASSAY_MATH_FP64 ? ASSAY_ADVICE_FP64
+							       : ASSAY_ADVICE_FP32,
+		 call, p->precision[part]);
+	add_call(f, eager ? ASSAY_ADVICE_EAGER : ASSAY_ADVICE_CHAIN, call, p->unfused[part]);
 	f->found[eager ? ASSAY_ADVICE_EAGER : ASSAY_ADVICE_CHAIN].gone += p->goes[part];
 	if (whole == ASSAY_ADVICE_OPTIMIZER)
-		sell_call(f, whole, call,
-			  (int64_t)((double)(left + p->shape[part]) * ASSAY_LIST_PASSES_SAVED));
+		add_call(f, whole, call,
+			 (int64_t)((double)(left + p->shape[part]) * ASSAY_LIST_PASSES_SAVED));
 	else if (whole >= 0)
-		sell_call(f, whole, call, left + p->shape[part]);
+		add_call(f, whole, call, left + p->shape[part]);
 	else
-		sell_call(f, matrix ? ASSAY_ADVICE_SHAPE : ASSAY_ADVICE_SLOW, call,
-			  p->shape[part] - p->tail[part]);
+		add_call(f, matrix ? ASSAY_ADVICE_SHAPE : ASSAY_ADVICE_SLOW, call,
+			 p->shape[part] - p->tail[part]);
 	if (whole < 0)
-		sell_call(f, ASSAY_ADVICE_TAIL, call, p->tail[part]);
+		add_call(f, ASSAY_ADVICE_TAIL, call, p->tail[part]);
 }
 
 static const char layout_with_norms[] =
 	"copies from one layout to another, and norms that the layout slows down, take";
 
-/* Unless its operator is sold whole. */
+/* Unless its operator is counted as a whole. */
 static void look_at_lone(struct finder *f, uint32_t row, const int8_t *of_shape)
 {
 	const assay_lone_kernel_table *l = &f->t->lone_kernel;
@@ -205,7 +205,7 @@ static void look_at_lone(struct finder *f, uint32_t row, const int8_t *of_shape)
 		return;
 	assay_advice *v = &f->found[l->advice[row]];
 	bool copy = f->t->gpu.kind[l->gpu[row]] == ASSAY_GPU_MEMCPY;
-	sell(f, l->advice[row], l->gpu[row], l->needless[row]);
+	add_kernel(f, l->advice[row], l->gpu[row], l->needless[row]);
 	*(copy ? &v->copies : &v->compute) += l->needless[row];
 	if (l->advice[row] == ASSAY_ADVICE_LAYOUT && l->least[row] < l->needless[row])
 		v->what = layout_with_norms;
@@ -261,7 +261,7 @@ TEST(no_time_is_sold_twice)
 		{"aten::_foreach_mul_", "[[]]", "[\"TensorList\"]", ASSAY_WORK_OPTIMIZER, 0, 30, 0,
 		 0, 0},
 	};
-	int64_t all = 0, sold = 0;
+	int64_t all = 0, counted = 0;
 	for (uint32_t i = 0; i < ASSAY_COUNT_OF(calls); i++) {
 		uint32_t s = assay_add(t, ASSAY_T_op_shape), c = assay_add(t, ASSAY_T_op_call),
 			 p = assay_add(t, ASSAY_T_call_part);
@@ -282,12 +282,12 @@ TEST(no_time_is_sold_twice)
 	assay_advices_find(&found, run, &(assay_window){.to = 100});
 	CHECK_EQ(found.n, 6);
 	for (size_t i = 0; i < found.n; i++) {
-		sold += assay_advice_total(&found.p[i]);
+		counted += assay_advice_total(&found.p[i]);
 		if (!strcmp(found.p[i].id, "cast_storm"))
 			CHECK_EQ(found.p[i].compute, 65);
 	}
-	CHECK_EQ(sold, 500 + 40 + 90 + 65 + 7 + 20);
-	CHECK(sold <= all);
+	CHECK_EQ(counted, 500 + 40 + 90 + 65 + 7 + 20);
+	CHECK(counted <= all);
 	assay_vec_free(&found);
 	assay_run_free(run);
 	return 0;

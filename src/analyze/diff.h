@@ -33,7 +33,7 @@ void assay_diff_align(assay_diff *d, const assay_diff_steps *a, const assay_diff
 
 /* waits: by kind, of the process that drives each main device. */
 void assay_diff_waits(assay_diff *d, const assay_run *run[2], const assay_window window[2]);
-/* common and strangers. Needs kernels, ops and lines. */
+/* common and unrelated. Needs kernels, ops and lines. */
 void assay_diff_alike(assay_diff *d, const assay_run *run[2]);
 /* env, or why there is none. */
 void assay_diff_env(assay_diff *d, const assay_run *const run[2], const char *const given[2]);

@@ -79,9 +79,9 @@ void assay_diff_alike(assay_diff *d, const assay_run *run[2])
 	bool same = (d->lines.n && larger(lines[0], lines[1]) >= unlike) || shapes >= few_shapes ||
 		    calls >= few_calls ||
 		    (d->common[0] >= most_kernels && d->common[1] >= most_kernels);
-	d->strangers = told ? !same : by_kernels;
-	if (d->strangers)
-		d->strangers_by = assay_printf(
+	d->unrelated = told ? !same : by_kernels;
+	if (d->unrelated)
+		d->unrelated_by = assay_printf(
 			&d->arena,
 			"%s%.0f%% and %.0f%% of the GPU time is in kernels that both have.",
 			told ? "Lines and shapes of operators differ; " : "Only ",
@@ -111,22 +111,22 @@ TEST(programs_are_told_apart_by_lines_shapes_and_calls)
 	add_row(&d.kernels, 50, 0, 9, 0);
 	add_row(&d.kernels, 0, 50, 0, 9);
 	assay_diff_alike(&d, run);
-	CHECK(!d.strangers && d.common[0] == 0.5);
+	CHECK(!d.unrelated && d.common[0] == 0.5);
 	add_shape(a, "aten::mm", "[[8,8],[8,8]]", 100);
 	add_shape(b, "aten::mm", "[[9,9],[9,9]]", 100);
 	add_row(&d.ops, 50, 50, 4, 40);
 	assay_diff_alike(&d, run);
-	CHECK(d.strangers);
+	CHECK(d.unrelated);
 	d.ops.p[0].counts[1] = 4; /* another batch, the same calls */
 	assay_diff_alike(&d, run);
-	CHECK(!d.strangers);
+	CHECK(!d.unrelated);
 	d.ops.p[0].counts[1] = 40;
 	add_shape(b, "aten::mm", "[[8,8],[8,8]]", 10);
 	assay_diff_alike(&d, run);
-	CHECK(!d.strangers);
+	CHECK(!d.unrelated);
 	d.kernels.p[0].counts[1] = 0; /* other kernels for the same shapes: another type */
 	assay_diff_alike(&d, run);
-	CHECK(!d.strangers);
+	CHECK(!d.unrelated);
 	assay_diff_free(&d);
 	assay_run_free(a);
 	assay_run_free(b);

@@ -1,4 +1,4 @@
-/* A part of a run: chosen steps, a stream, a device, a rank. All that is told is then of the work
+/* A part of a run: chosen steps, a stream, a device, a rank. The report is then of the work
  * in that part, and of the host's time around it. */
 #ifndef ASSAY_ANALYZE_ONLY_H
 #define ASSAY_ANALYZE_ONLY_H

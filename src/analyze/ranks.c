@@ -21,8 +21,8 @@ struct job {
 	assay_run *run;
 	assay_map rank_of; /* group of sources -> row of rank */
 	calls call;
-	uint64_t crowded;   /* calls at one place: more of them than their group has ranks */
-	uint64_t strangers; /* calls that did not end with those they were matched with */
+	uint64_t crowded;    /* calls at one place: more of them than their group has ranks */
+	uint64_t mismatched; /* calls that did not end with those they were matched with */
 };
 
 static uint32_t rank_row(struct job *j, uint32_t source)
@@ -243,9 +243,9 @@ static bool end_together(const struct call *a, const struct call *b)
 	return llabs(a->end - b->end) <= (apart > AT_LEAST ? apart : AT_LEAST);
 }
 
-/* Calls matched by place only, of recordings that leave calls out, may be strangers: those that do
- * not end with the others become matches of their own. */
-static void part_strangers(struct job *j, matches *m)
+/* Calls matched by place only, of recordings that leave calls out, may not belong together: those
+ * that do not end with the others become matches of their own. */
+static void part_mismatched(struct job *j, matches *m)
 {
 	const assay_call_table *t = &j->run->part.t.call;
 	for (size_t i = 0, all = m->n; i < all; i++) {
@@ -267,7 +267,7 @@ static void part_strangers(struct job *j, matches *m)
 		for (size_t k = kept; k < n; k++)
 			*assay_push(m) = (struct match){m->p[i].first + k, 1, c[k].ts, c[k].rank};
 		m->p[i].rank = c->rank;
-		j->strangers += n - kept;
+		j->mismatched += n - kept;
 	}
 }
 
@@ -275,8 +275,8 @@ static void correct_clocks(struct job *j, matches *m)
 {
 	set_clocks(j, m);
 	shift_calls(j, -1);
-	part_strangers(j, m);
-	if (!j->strangers)
+	part_mismatched(j, m);
+	if (!j->mismatched)
 		return;
 	shift_calls(j, 1);
 	set_clocks(j, m);
@@ -488,11 +488,11 @@ static void warn_unmatched(const struct job *j)
 			j->run, "crowded_group",
 			"%llu collectives are called by more ranks than their group has: groups share a name and cannot be told apart; who waited in them is not said",
 			(unsigned long long)j->crowded);
-	if (j->strangers)
+	if (j->mismatched)
 		assay_warn(
 			j->run, "unmatched_calls",
 			"%llu of %zu calls of collectives do not end with those at their place on other ranks: the recordings leave calls out; who waited in them is not said",
-			(unsigned long long)j->strangers, j->call.n);
+			(unsigned long long)j->mismatched, j->call.n);
 }
 
 static uint32_t rank_step_row(struct job *j, assay_map *rows, uint32_t rank, int64_t step)

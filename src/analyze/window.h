@@ -42,10 +42,10 @@ assay_window assay_window_find(const assay_run *run, const assay_order *order, i
 typedef assay_vec(uint32_t) assay_step_rows;
 
 /* Steps that count, in order of start: those of the main device's process (without any, of the
- * first that has some), less those that warm up. Every step time anyone is told is of these. */
+ * first that has some), less those that warm up. Every step time in the report is of these. */
 void assay_window_steps(const assay_run *run, const assay_window *w, assay_step_rows *out);
 
-/* steady: the step that everything is told by, and what lies before and behind the steps. */
+/* steady: the step that the report goes by, and what lies before and behind the steps. */
 void assay_steady(assay_run *run, const assay_window *w);
 
 /* The device that did most: the one whose figures stand for the run. */

@@ -102,7 +102,7 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	assay_arena_free(&scratch);
 }
 
-/* Says that a part is told of; false: there is nothing in it. */
+/* Says that the report is of a part; false: there is nothing in it. */
 static bool tell_part(assay_run *run, const assay_report_opts *opts, assay_err *err)
 {
 	assay_only only = only_of(opts);

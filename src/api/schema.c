@@ -1,4 +1,4 @@
-/* Tables, columns and problems by name and by number, for strangers. */
+/* Tables, columns and problems by name and by number, for programs that link the library. */
 #include <assert.h>
 #include <string.h>
 

@@ -234,7 +234,7 @@ bool assay_shard_open(assay_shard_file *f, const char *path, assay_err *err)
 	if (!f->in)
 		return false;
 	assay_view v = assay_input_view(f->in, 0, 3);
-	/* version 1 had no sums, and is told so */
+	/* version 1 had no sums; take_head() names it */
 	bool ours = v.n >= 3 && (v.p[0] == (SUM << 3 | ASSAY_WIRE_VARINT) ||
 				 v.p[0] == (HEAD << 3 | ASSAY_WIRE_BYTES));
 	if (ours && read_message(f, &number, &head, &value, err) && take_head(f, head, err))

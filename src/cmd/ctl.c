@@ -344,7 +344,7 @@ const assay_cmd assay_cmd_ctl = {
 		"node), or FILE of its --control. Only the user who records may give orders, and root.\n\n"
 		"start   record from now on, all processes of the run and those to come\n"
 		"stop    record no further: CUPTI and rocprofiler-sdk are switched off, samples and stacks too;\n"
-		"        what happens until the next start is told as not recorded, and is not idle time\n"
+		"        what happens until the next start counts as not recorded, not as idle time\n"
 		"mark    put a moment with a name into the recording of every process\n"
 		"flush   write what was recorded so far into the run directory\n"
 		"status  what is recorded\n\n"

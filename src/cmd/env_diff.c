@@ -136,10 +136,10 @@ const assay_cmd assay_cmd_env_diff = {
 	.about = "What differs between environment snapshots, most consequential first",
 	.details =
 		"Two snapshots are compared field by field; "
-		"with more, each against the majority (or --baseline), so that the odd one out of many ranks is named, and hosts that are alike are told together. "
+		"with more, each against the majority (or --baseline), so that the odd one out of many ranks is named, and hosts that are alike are listed together. "
 		"The first line names the cause; what follows from a difference is folded under it. "
 		"Versions are ordered as numbers; "
-		"a digest that differs while the version does not is told as another build. "
+		"a digest that differs while the version does not is shown as another build. "
 		"GPUs are matched by their bus, not by their order. "
 		"Where FILE.catalog.json lies beside FILE.json, the files of a kernel database that differ are named.\n\n"
 		"A fact is present, absent (looked for, and not there) or unknown. "

@@ -40,7 +40,7 @@ static void salvage_one(recording *r, int rings, int run, const char *name)
 		r->refused++;
 		break;
 	case ASSAY_SALVAGE_ORPHAN:
-		/* of a stranger's folder nothing is removed */
+		/* nothing is removed from a folder that is not ours */
 		if (!r->command || unlinkat(rings, name, 0) < 0)
 			r->orphans++;
 		break;

@@ -175,7 +175,7 @@ static void ask_libraries(places *p)
 	}
 }
 
-/* ---- what is told of it ---- */
+/* ---- what is written of it ---- */
 
 static size_t put_name(char *to, const place *x)
 {

@@ -229,7 +229,7 @@ static const assay_opt report_opts[] = {
 	{"steps", 0, ASSAY_OPT_COUNT, "N", "Number of steps when the input has no step markers.",
 	 offsetof(struct report_args, steps)},
 	{"steps-from", 0, ASSAY_OPT_TEXT, "RANGES",
-	 "Which ranges are steps: auto, NVTX or roctx, and :NAME for those of one name, or NAME alone; * and ? in it are wildcards. As the recording was told, else auto.",
+	 "Which ranges are steps: auto, NVTX or roctx, and :NAME for those of one name, or NAME alone; * and ? in it are wildcards. As the recording was asked to, else auto.",
 	 offsetof(struct report_args, steps_from)},
 	{"step", 0, ASSAY_OPT_TEXT, "N[-M]", "Only the step of this number, or steps N to M.",
 	 offsetof(struct report_args, step)},

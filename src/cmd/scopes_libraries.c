@@ -69,7 +69,7 @@ static void print_text(const assay_run *run, const group *g, const uint32_t *row
 	enum { FUNCTION_WIDTH = 48 };
 	char running[ASSAY_FMT], waiting[ASSAY_FMT];
 	if (!n) {
-		puts("no sample tells a library (assay record takes them where the system allows it)");
+		puts("no sample has a library (assay record takes them where the system allows it)");
 		return;
 	}
 	printf("  %9s %6s %9s  %s\n", "running", "share", "waiting", "library (function)");

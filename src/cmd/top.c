@@ -321,7 +321,7 @@ static const assay_opt top_opts[] = {
 	 offsetof(struct top_args, once)},
 	{"every", 0, ASSAY_OPT_SPAN, "TIME", "Time between two looks; 2s.",
 	 offsetof(struct top_args, every)},
-	{"last", 0, ASSAY_OPT_SPAN, "TIME", "The stretch that rates are of; 10s.",
+	{"last", 0, ASSAY_OPT_SPAN, "TIME", "The time that rates are taken over; 10s.",
 	 offsetof(struct top_args, last)},
 };
 
@@ -335,7 +335,7 @@ const assay_cmd assay_cmd_top = {
 	.about = "Watch a job while it is recorded",
 	.details =
 		"One screen, again and again until the job ends: steps and kernels a second, the time of a\n"
-		"step and the share of time that devices were busy in the last stretch, for each rank; below\n"
+		"step and the share of time that devices were busy in that time, for each rank; below\n"
 		"it the first screen of the report of the last 30 seconds (--last when that is more), what is\n"
 		"still in memory included; with --once, or when the job has ended, of all that was recorded.\n"
 		"RUN is a run directory, or a folder of them. A rank that was not seen doing\n"

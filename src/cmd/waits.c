@@ -90,7 +90,7 @@ const assay_cmd assay_cmd_waits = {
 		"last work on that stream before the record. How sure that is: exact (the vendor numbered it),\n"
 		"likely (by handle and order of calls), ambiguous (calls overlapped in time), unexplained (most of\n"
 		"the wait came after what it is said to have waited for).\n\n"
-		"Recordings by 'assay record' name every event. A torch.profiler trace does only when CUPTI told it.",
+		"Recordings by 'assay record' name every event. A torch.profiler trace does so only when CUPTI gave it the names.",
 	ASSAY_OPTS(waits_opts),
 	ASSAY_EXAMPLES(waits_examples),
 	.args_size = sizeof(struct waits_args),

@@ -76,8 +76,8 @@ typedef struct assay_diff {
 	uint32_t env_same, env_unknown;   /* fields that agree, and those only one side knows */
 	assay_vec(assay_gate) gates;      /* limits that were asked for */
 	double common[2];                 /* share of GPU time in kernels that both have */
-	bool strangers;                   /* these seem to be two programs */
-	const char *strangers_by;         /* what says so, a sentence; NULL: they do not */
+	bool unrelated;                   /* these seem to be two programs */
+	const char *unrelated_by;         /* what says so, a sentence; NULL: they do not */
 	bool same;
 	const char *sentence;
 } assay_diff;

@@ -434,7 +434,7 @@ TEST(a_look_that_was_written_reads_back_the_same)
 	return 0;
 }
 
-TEST(frames_of_strangers_and_liars_are_taken_as_far_as_they_go)
+TEST(frames_of_other_tools_and_wrong_ones_are_taken_as_far_as_they_go)
 {
 	static const char *const texts[] = {
 		"\"a\": {\"name\": \"main\"}, \"b\": {\"name\": \"f\", \"parent\": \"a\"}",

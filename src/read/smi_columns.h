@@ -83,7 +83,7 @@ bool smi_columns_have(const smi_columns *cols, smi_role role);
 
 typedef enum smi_got {
 	SMI_GOT_VALUE,
-	SMI_GOT_NOTHING,  /* N/A and its kin */
+	SMI_GOT_NOTHING,  /* N/A and words like it */
 	SMI_GOT_TEXT,     /* words in a column of our own naming: not a sample */
 	SMI_GOT_BAD,      /* no number in a column that must have one */
 	SMI_GOT_BAD_UNIT, /* wrong unit, or not a possible value in it */

@@ -171,7 +171,7 @@ void assay_diff_json(assay_jsonw *w, const assay_diff *d, size_t top)
 		   CHANGE | COUNTS);
 	put_gates(w, d);
 	put_pair(w, "common_gpu_share", d->common);
-	assay_jsonw_bool(w, "different_programs", d->strangers);
+	assay_jsonw_bool(w, "different_programs", d->unrelated);
 	put_switches(w, d);
 	put_facts(w, d);
 	put_env(w, d);
@@ -384,8 +384,8 @@ static void print_gates(FILE *out, const assay_diff *d)
 void assay_diff_text(FILE *out, const assay_diff *d, size_t top)
 {
 	fprintf(out, "%s\n", d->sentence);
-	if (d->strangers)
-		fprintf(out, "Different programs? %s\n", d->strangers_by);
+	if (d->unrelated)
+		fprintf(out, "Different programs? %s\n", d->unrelated_by);
 	print_gates(out, d);
 	fprintf(out, "\n  %8s %8s %9s %8s\n", "before", "after", "change", "noise");
 	print_delta(out, &d->step, "step");

@@ -73,11 +73,11 @@ void assay_diff_markdown(FILE *out, const assay_diff *d, size_t top)
 	assay_arena a = {0};
 	top = top ? top : TOP;
 	fprintf(out, "### %s\n", assay_markdown(&a, d->sentence));
-	if (d->strangers)
+	if (d->unrelated)
 		fprintf(out,
 			"\n"
 			"> **Different programs?** %s\n",
-			d->strangers_by);
+			d->unrelated_by);
 	put_gates(out, &a, d);
 	put_head(out, "per step");
 	put_row(out, &a, &d->step, "step");

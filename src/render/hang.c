@@ -21,7 +21,7 @@ static const char *const item_kind[ASSAY_HANG_ITEM_COUNT] = {
 static const char *stream_name(assay_arena *a, const assay_hang_stream *s)
 {
 	if (s->handle == UINT64_MAX)
-		return "a stream that was not told";
+		return "a stream that was not recorded";
 	if (!s->handle)
 		return "the default stream";
 	return s->id >= 0 ? assay_printf(a, "stream %" PRId64, s->id)

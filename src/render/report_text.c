@@ -357,7 +357,7 @@ static void print_graphs(assay_printout *p)
 	char a[ASSAY_FMT], b[ASSAY_FMT];
 	assay_str how = assay_meta_get(p->run, "graph_nodes");
 	const char *text =
-		"CUDA graphs were recorded as a whole (--graph-nodes none): what runs inside them is not told";
+		"CUDA graphs were recorded as a whole (--graph-nodes none): what runs inside them is not known";
 	uint64_t whole, by_nodes;
 	if (assay_str_is(how, "sample")) {
 		count_graphs(&p->run->part.t.gpu, &whole, &by_nodes);

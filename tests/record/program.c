@@ -170,7 +170,7 @@ static void steal_complete(void *context, uint32_t stream, uint8_t *buffer, size
 	(void)context;
 	(void)stream;
 	(void)size;
-	(void)buffer; /* a stranger's buffer may come first: not ours to free */
+	(void)buffer; /* another tool's buffer may come first: not ours to free */
 	stolen += valid;
 }
 static void take_over(void)
