@@ -110,7 +110,8 @@ ASSAY_API const char *assay_run_waits_json(assay_run *run, const assay_waits_que
 typedef struct assay_scopes_query {
 	size_t size;
 	const char *by; /* path, name, instance or forward (by path, gradients with their forward
-			   operator); NULL: path */
+			   operator); line, function, module, file (GPU work by what launched it)
+			   or library (looks of the sampler); NULL: path */
 	const int64_t *step; /* only what was launched in the step of this number */
 	uint32_t depth, top; /* levels, children of each scope; 0: all */
 	bool ops, python;    /* operators and Python functions are scopes too */

@@ -10,6 +10,7 @@
 #include "probe/probe.h"
 #include "render/env.h"
 #include "render/path.h"
+#include "render/places.h"
 #include "render/report.h"
 #include "render/waits.h"
 #include "resolve/resolve.h"
@@ -76,8 +77,11 @@ static const char *scopes_json(assay_run *run, const assay_scopes_query *given, 
 	assay_take_opts(&q, sizeof q, given);
 	if (!assay_scopes_find(run, &q, err))
 		return NULL;
-	if (q.timeline) {
-		assay_timeline_json(&w, run);
+	if (q.timeline || assay_is_place(q.by)) {
+		if (q.timeline)
+			assay_timeline_json(&w, run);
+		else
+			assay_places_json(&w, run, q.by);
 		return keep(run, &w, len);
 	}
 	assay_scopes_make(run, &q, &made);

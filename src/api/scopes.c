@@ -5,6 +5,7 @@
 #include "analyze/analyze.h"
 #include "analyze/derived.h"
 #include "api/query.h"
+#include "render/places.h"
 #include "resolve/resolve.h"
 
 static const char *const by_words[] = {"path", "name", "instance", "forward"};
@@ -89,13 +90,28 @@ static assay_scope_view make_view(const assay_run *run, const assay_scope_times 
 	};
 }
 
+static void find_places(assay_run *run)
+{
+	if (!run->analyzed)
+		assay_link(run);
+	run->analyzed = true;
+	if (!run->part.t.kernel.n)
+		assay_kernels(run);
+	assay_kernel_lines(run);
+}
+
 bool assay_scopes_find(assay_run *run, const assay_scopes_query *q, assay_err *err)
 {
 	assay_scopes_by by;
+	if (assay_is_place(q->by)) {
+		find_places(run);
+		return true;
+	}
 	if (!by_of(q->by, &by))
 		return assay_fail(
 			err, ASSAY_USAGE, 0,
-			"scopes are joined by path, name, instance or forward, not by '%s'", q->by);
+			"scopes are joined by path, name, instance, forward, line, function, module, file or library, not by '%s'",
+			q->by);
 	if (!run->analyzed) {
 		assay_bound_times(run);
 		assay_link(run);

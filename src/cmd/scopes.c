@@ -4,8 +4,7 @@
 
 #include "api/query.h"
 #include "cmd/cmd.h"
-#include "cmd/scopes_lines.h"
-#include "resolve/resolve.h"
+#include "render/places.h"
 
 struct scopes_args {
 	int64_t depth, top;
@@ -16,8 +15,11 @@ struct scopes_args {
 static void show(assay_run *run, const struct scopes_args *a, const assay_scopes_query *query)
 {
 	assay_scopes_made made;
-	if (a->timeline) {
-		assay_timeline_text(stdout, run, query->top);
+	if (a->timeline || assay_is_place(a->by)) {
+		if (a->timeline)
+			assay_timeline_text(stdout, run, query->top);
+		else
+			assay_places_text(stdout, run, a->by, query->top);
 		return;
 	}
 	assay_scopes_make(run, query, &made);
@@ -53,17 +55,6 @@ static int scopes_run(const void *args, char **operands, int n)
 	assay_run *run = assay_cmd_read_ranks(operands, n, a->ranks, &status);
 	if (!run)
 		return status;
-	if (a->by && !strcmp(a->by, "library")) {
-		assay_scopes_libraries(run, a->top ? (size_t)a->top : 20, a->json);
-		assay_run_free(run);
-		return ASSAY_EXIT_OK;
-	}
-	if (assay_scopes_by_line(a->by)) {
-		assay_link(run);
-		assay_scopes_lines(run, a->by, a->top ? (size_t)a->top : 20, a->json);
-		assay_run_free(run);
-		return ASSAY_EXIT_OK;
-	}
 	const assay_scopes_query query = {.by = a->by,
 					  .step = a->step ? &step : NULL,
 					  .depth = (uint32_t)a->depth,
