@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Names in the documents that should be there: files, functions, options, versions."""
+import json
 import pathlib
 import re
 import subprocess
@@ -15,6 +16,8 @@ FOLDERS = {p.name for p in (ROOT / "src").iterdir() if p.is_dir()}
 SOURCE = "\n".join(p.read_text() for top in ("src", "include", "tests", "bench") for p in (ROOT / top).rglob("*.[chd]*")
                    if p.suffix in (".c", ".h", ".def"))
 NAMES = set(re.findall(r"[A-Za-z_]\w*", SOURCE))
+FILES = {p.name for top in TOPS for p in (ROOT / top).rglob("*")}
+MAKEFILE = (ROOT / "Makefile").read_text()
 
 
 def spans(text):
@@ -43,6 +46,31 @@ def missing_files(doc, text):
             continue
         if not any(p.exists() or p.with_suffix(".c").exists() for p in places):
             yield span
+
+
+def missing_plain_files(doc, text):
+    """Files that are named without their folder."""
+    for span in spans(text):
+        if re.fullmatch(r"[\w-]+\.(c|def|js|py|css)", span) and span not in FILES:
+            yield span
+
+
+def missing_columns(doc, text, tables={}):
+    """`table.column` of the model."""
+    if not tables:
+        schema = json.loads(subprocess.run([tap.ASSAY, "info", "--schema", "--json"], capture_output=True, text=True).stdout)
+        tables.update({t["name"]: {c["name"] for c in t["columns"]} for t in schema["tables"]})
+    for span in spans(text):
+        m = re.fullmatch(r"([a-z_]+)\.([a-z_]+)", span)
+        if m and m[1] in tables and m[2] not in tables[m[1]] and span not in FILES and m[2] not in ("json", "csv"):
+            yield span
+
+
+def missing_targets(doc, text):
+    """make TARGET, in the text and in fenced blocks."""
+    for target in re.findall(r"(?:^|`|\$ |&& )make ([a-z][a-z-]*)", text, flags=re.M):
+        if not re.search(rf"^(\.PHONY:.*\b)?{target}\b", MAKEFILE, flags=re.M):
+            yield target
 
 
 def missing_functions(doc, text):
@@ -115,7 +143,8 @@ def constant(name):
 
 
 def main():
-    checks = (("links", missing_links), ("files", missing_files), ("functions", missing_functions),
+    checks = (("links", missing_links), ("files", missing_files), ("files without a folder", missing_plain_files),
+              ("functions", missing_functions), ("columns", missing_columns), ("make targets", missing_targets),
               ("options", missing_options))
     for what, find in checks:
         bad = [f"{d.relative_to(ROOT)}: {name}" for d in DOCS for name in find(d, d.read_text())]
