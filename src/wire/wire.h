@@ -1,4 +1,4 @@
-/* The capture format, as bytes: what recorders write inside unrelated' processes and
+/* The capture format, as bytes: what recorders write inside the recorded program and
  * src/read/capture.c reads back. docs/formats/capture.md is the prose. Depends on nothing but the C
  * library.
  *

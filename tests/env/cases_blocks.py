@@ -201,6 +201,23 @@ def _(r):
     assert d["hipblaslt"]["kernel_db_revision"] is None and "no kernel files" in reasons(d, "hipblaslt.kernel_db")[0]
 
 
+@case("kernel_db.databases_without_a_block_of_their_own_are_identified_by_their_files")
+def _(r):
+    trees = {"rocfft": ("/opt/rocm/lib/rocfft", {"rocfft_kernel_cache.db": "fft"}),
+             "hipsparselt": ("/opt/rocm/lib/hipsparselt/library", {"TensileLibrary_gfx942.co": "code", "TensileLibrary_gfx942.dat": "data"}),
+             "aiter": (f"/{SITE}/aiter_meta/hsa", {"gfx942/fmha_v3_bwd/bwd_hd128.co": "attention", "gfx942/fmoe/silu/fmoe.csv": "shapes"})}
+    r.healthy().dist("aiter", "0.1.4")
+    for folder, files in trees.values():
+        for name, text in {**files, "README": "no kernel data"}.items():
+            r.file(f"{folder}/{name}", text)
+    got = r.probe()["assay"]["kernel_databases"]
+    for library, (folder, files) in trees.items():
+        lines = "".join(f"{name} {sha(text.encode()).split(':')[1]}\n" for name, text in sorted(files.items()))
+        want = {"path": folder, "files": len(files), "bytes": sum(map(len, files.values())), "content_hash": sha(lines.encode()),
+                "archs": [] if library == "rocfft" else ["gfx942"]}
+        assert {k: got[library][k] for k in want} == want, (library, got[library])
+
+
 @case("kernel_db.same_names_one_byte_changed_changes_the_content_hash")
 def _(r):
     a = r.healthy().probe()

@@ -1,4 +1,4 @@
-"""Facts of this very machine against what Python, readelf and dpkg say of them."""
+"""Facts of this very machine against what Python and dpkg say of them."""
 import json
 import os
 import re

@@ -13,7 +13,7 @@ ASSAY = os.environ.get("ASSAY", "build/release/assay")
 GPU = re.compile(r"lib(cu|nv|nccl|amd|hip|roc|rccl|MIOpen|hsa)")
 TREES = {
     "torch": ["torch", "triton", "nvidia-nccl-cu13", "nvidia-cudnn-cu13", "nvidia-nvshmem-cu13"],
-    "jax-cuda": ["jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda12-pjrt"],
+    "jax-cuda": ["jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda12-pjrt", "nvidia-cuda-runtime-cu12", "nvidia-cuda-nvrtc-cu12"],
     "jax-rocm": ["jax", "jaxlib", "jax-rocm7-plugin", "jax-rocm7-pjrt"],
     "tensorflow-rocm": ["tensorflow-rocm"],
 }
@@ -47,11 +47,22 @@ def tree_of(top, name, wheels):
     return root, site
 
 
-def dynamic(path):
-    """(soname, needed) as readelf says."""
-    text = subprocess.run(["readelf", "-dW", path], capture_output=True, text=True).stdout
-    soname = re.search(r"\(SONAME\).*\[(.*)\]", text)
-    return soname and soname[1], re.findall(r"\(NEEDED\).*\[(.*)\]", text)
+def readelf(path):
+    """What our copies of libraries have of it, and what it needs."""
+    text = subprocess.run(["readelf", "-dnW", path], capture_output=True, text=True).stdout
+    first = lambda pattern: (re.search(pattern, text) or [None, None])[1]
+    return {"soname": first(r"\(SONAME\).*\[(.*)\]"), "rpath": first(r"\(RPATH\).*\[(.*)\]"),
+            "runpath": first(r"\(RUNPATH\).*\[(.*)\]"), "build_id": first(r"Build ID: (\w+)")}, re.findall(r"\(NEEDED\).*\[(.*)\]", text)
+
+
+def check_copies(name, root, copies):
+    wrong = []
+    for c in copies:
+        want = readelf(root + c["path"])[0]
+        got = {k: c[k] for k in want}
+        if got != want:
+            wrong.append((c["path"], got, want))
+    check(f"{name}: soname, RPATH, RUNPATH and build id of {len(copies)} libraries", copies and not wrong, wrong[:3])
 
 
 def check_tree(name, root, site):
@@ -67,8 +78,8 @@ def check_tree(name, root, site):
         got = (d["pytorch_version"], d["pytorch_build"]["git_commit"], d["pytorch_build"]["cuda_version"], d["pytorch_build"]["hip_version"])
         check(f"{name}: torch/version.py", got == (t["__version__"], t["git_version"], t["cuda"], t["hip"]), got)
     files = [c for lib in a["libraries"].values() for c in lib["copies"]]
-    wrong = [c["path"] for c in files if c["soname"] != dynamic(root + c["path"])[0]]
-    check(f"{name}: sonames of {len(files)} libraries", not wrong, wrong[:3])
+    if name != "jax-rocm":  # its libraries are the system's
+        check_copies(name, root, files)
     # what triton brings for itself is on nobody's search path
     there = {f for folder, _, names in os.walk(site) for f in names if "/triton/" not in folder}
     for program, e in a["effective"].items():
@@ -76,7 +87,7 @@ def check_tree(name, root, site):
             continue
         lost = [u for u in e["unresolved"] if u in there]
         check(f"{name}: {program} lacks {len(e['unresolved'])} libraries that are not in the tree", not lost, lost)
-        needed = {n for l in e["libraries"].values() if l["present"] for n in dynamic(root + l["path"])[1]}
+        needed = {n for l in e["libraries"].values() if l["present"] for n in readelf(root + l["path"])[1]}
         gone = {n for n in needed if n not in there and GPU.match(n)} - set(e["unresolved"])
         check(f"{name}: {program}'s {len(e['libraries'])} libraries need nothing else", not gone - {"libcuda.so.1"}, gone)
 
@@ -135,18 +146,19 @@ def check_debian(suite, root):
     check(f"{suite}: ROCm {d['rocm']['version']}", d["rocm"]["version"] == upstream(theirs["rocminfo"]), theirs["rocminfo"])
     if "librocblas0" in theirs:
         check(f"{suite}: rocBLAS {d['rocblas']['package_version']}", d["rocblas"]["package_version"] == upstream(theirs["librocblas0"]))
-        check(f"{suite}: {a['kernel_databases']['rocblas']['files']} kernel files", kernel_files(root, "librocblas0") == a["kernel_databases"]["rocblas"]["files"],
-              kernel_files(root, "librocblas0"))
+    for library, package in (("rocblas", "librocblas0"), ("rocfft", "librocfft0")):
+        if package in theirs:
+            want, got = kernel_files(root, library, package), a["kernel_databases"].get(library, {"files": 0})["files"]
+            check(f"{suite}: {got} kernel files of {library}", got == want, want)
     files = [c for lib in a["libraries"].values() for c in lib["copies"]]
-    wrong = [c["path"] for c in files if c["soname"] != dynamic(root + c["path"])[0]]
-    check(f"{suite}: sonames of {len(files)} libraries", files and not wrong, wrong[:3])
+    check_copies(suite, root, files)
     owners = {c["path"]: c["owner"] and c["owner"]["package"] for c in files}
     wrong = {p: o for p, o in owners.items() if dpkg_says(root, "-S", p).split(":")[0] != o}
     check(f"{suite}: owners of {len(files)} libraries", not wrong, wrong)
 
 
-def kernel_files(root, package):
-    return sum("/rocblas/" in f and os.path.isfile(root + f) for f in dpkg_says(root, "-L", package).splitlines())
+def kernel_files(root, library, package):
+    return sum(f"/{library}/" in f and "/share/" not in f and os.path.isfile(root + f) for f in dpkg_says(root, "-L", package).splitlines())
 
 
 def main():
