@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """The Python package on the bundled run: what consumers nobody here wrote make of the streams, compared
 with what the program says. Those that are not installed are skipped by name."""
+import contextlib
 import ctypes
 import importlib.util
+import io
 import json
 import os
+import re
 import subprocess
 import sys
+import tempfile
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path[:0] = [os.path.join(TOP, "python"), os.path.join(TOP, "tests")]
@@ -120,6 +124,34 @@ def documents():
         check("... and the block runs", not began)
 
 
+def said_in_the_manual():
+    """The example of docs/python.md line by line, and the names its text has."""
+    with open(os.path.join(TOP, "docs/python.md")) as f:
+        text = f.read()
+    names, wrong, here = {}, [], os.getcwd()
+    lines = [line for line in re.search(r"```python\n(.*?)```", text, re.S)[1].splitlines() if line.strip()]
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("run", "other"):
+            os.symlink(RUN, os.path.join(folder, name))
+        os.chdir(folder)
+        for line in lines:
+            if "pandas" in line and not (importlib.util.find_spec("pandas") and importlib.util.find_spec("pyarrow")):
+                skip("the manual's example: " + line.split("#")[0].strip(), "no pandas")
+                continue
+            try:
+                with contextlib.redirect_stdout(io.StringIO()):
+                    exec(line, names)
+            except Exception as e:
+                wrong.append(f"{line}: {e!r}")
+        check("the manual's example runs", len(lines) > 5 and not wrong, "\n".join(wrong))
+        check("... and writes its page", os.path.exists("page.html"))
+        os.chdir(here)
+    tables = re.findall(r"`(\w+)`", re.search(r"^- Tables:(.*?)\.", text, re.S | re.M)[1])
+    gone = [n for n in tables if not hasattr(names["run"], n)] + [n for n in re.findall(r"\bassay\.([a-zA-Z]\w*)", text) if not hasattr(assay, n)]
+    check("what the manual names is there", len(tables) == 10 and not gone, str(gone))
+    names["run"].close()
+
+
 def consumer(name, rows_and_sum):
     if importlib.util.find_spec(name) is None or importlib.util.find_spec("pyarrow") is None:
         skip(f"{name} takes the tables", f"no {name}")
@@ -168,6 +200,7 @@ memory()
 sentences()
 plain()
 documents()
+said_in_the_manual()
 consumer("pyarrow", with_pyarrow)
 consumer("pandas", with_pandas)
 whole_numbers()
