@@ -205,86 +205,128 @@ static void advance(machine *m, uint64_t units)
 	m->at += units * m->c->code_unit;
 }
 
-/* Instructions with an operand in their own byte are two bits wide, the others have a number. */
-static void run_other(machine *m, bytes *b, uint64_t op)
+/* Instructions without an operand in their first byte: DWARF 5, table 7.29, and one of GNU's. */
+enum {
+	CFA_NOP = 0x00,
+	CFA_ADVANCE_LOC1 = 0x02,
+	CFA_ADVANCE_LOC2 = 0x03,
+	CFA_ADVANCE_LOC4 = 0x04,
+	CFA_OFFSET_EXTENDED = 0x05,
+	CFA_RESTORE_EXTENDED = 0x06,
+	CFA_UNDEFINED = 0x07,
+	CFA_SAME_VALUE = 0x08,
+	CFA_REGISTER = 0x09,
+	CFA_REMEMBER_STATE = 0x0a,
+	CFA_RESTORE_STATE = 0x0b,
+	CFA_DEF_CFA = 0x0c,
+	CFA_DEF_CFA_REGISTER = 0x0d,
+	CFA_DEF_CFA_OFFSET = 0x0e,
+	CFA_DEF_CFA_EXPRESSION = 0x0f,
+	CFA_EXPRESSION = 0x10,
+	CFA_OFFSET_EXTENDED_SF = 0x11,
+	CFA_DEF_CFA_SF = 0x12,
+	CFA_DEF_CFA_OFFSET_SF = 0x13,
+	CFA_VAL_EXPRESSION = 0x16,
+	CFA_GNU_ARGS_SIZE = 0x2e,
+};
+
+/* Where the frame is. False: the instruction is of something else. */
+static bool run_frame(machine *m, bytes *b, uint64_t op)
+{
+	switch (op) {
+	case CFA_DEF_CFA:
+		m->now.from = from_of(take_unsigned(b));
+		m->now.frame = (int64_t)take_unsigned(b);
+		return true;
+	case CFA_DEF_CFA_SF:
+		m->now.from = from_of(take_unsigned(b));
+		m->now.frame = times((uint64_t)take_signed(b), m->c->data_unit);
+		return true;
+	case CFA_DEF_CFA_REGISTER:
+		m->now.from = from_of(take_unsigned(b));
+		return true;
+	case CFA_DEF_CFA_OFFSET:
+		m->now.frame = (int64_t)take_unsigned(b);
+		return true;
+	case CFA_DEF_CFA_OFFSET_SF:
+		m->now.frame = times((uint64_t)take_signed(b), m->c->data_unit);
+		return true;
+	case CFA_DEF_CFA_EXPRESSION:
+		by_expression(m, b);
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Where a register of the caller is. False: the instruction is of something else. */
+static bool run_register(machine *m, bytes *b, uint64_t op)
 {
 	uint64_t reg;
 	switch (op) {
-	case 0x00: /* nothing */
-		break;
-	case 0x02:
-		advance(m, take(b, 1));
-		break;
-	case 0x03:
-		advance(m, take(b, 2));
-		break;
-	case 0x04:
-		advance(m, take(b, 4));
-		break;
-	case 0x05: /* saved, with a wide register number */
+	case CFA_OFFSET_EXTENDED:
 		reg = take_unsigned(b);
 		saved(m, reg, times(take_unsigned(b), m->c->data_unit));
-		break;
-	case 0x06:
+		return true;
+	case CFA_OFFSET_EXTENDED_SF:
+		reg = take_unsigned(b);
+		saved(m, reg, times((uint64_t)take_signed(b), m->c->data_unit));
+		return true;
+	case CFA_RESTORE_EXTENDED:
 		restored(m, take_unsigned(b));
-		break;
-	case 0x07: /* undefined */
+		return true;
+	case CFA_UNDEFINED:
 		elsewhere(m, take_unsigned(b));
-		break;
-	case 0x08: /* same value */
+		return true;
+	case CFA_SAME_VALUE:
 		if (take_unsigned(b) == BP)
 			m->now.has_bp = m->now.bp_at_bp = false;
-		break;
-	case 0x09: /* in another register */
+		return true;
+	case CFA_REGISTER:
 		elsewhere(m, take_unsigned(b));
 		take_unsigned(b);
+		return true;
+	case CFA_EXPRESSION:
+		saved_by_expression(m, b);
+		return true;
+	case CFA_VAL_EXPRESSION:
+		elsewhere(m, take_unsigned(b));
+		skip(b, take_unsigned(b));
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void run_other(machine *m, bytes *b, uint64_t op)
+{
+	switch (op) {
+	case CFA_NOP:
 		break;
-	case 0x0a: /* remember */
+	case CFA_ADVANCE_LOC1:
+		advance(m, take(b, 1));
+		break;
+	case CFA_ADVANCE_LOC2:
+		advance(m, take(b, 2));
+		break;
+	case CFA_ADVANCE_LOC4:
+		advance(m, take(b, 4));
+		break;
+	case CFA_REMEMBER_STATE:
 		m->lost |= m->kept_n == STATES;
 		if (!m->lost)
 			m->kept[m->kept_n++] = m->now;
 		break;
-	case 0x0b: /* restore */
+	case CFA_RESTORE_STATE:
 		m->lost |= !m->kept_n;
 		if (!m->lost)
 			m->now = m->kept[--m->kept_n];
 		break;
-	case 0x0c: /* the frame: register and offset */
-		m->now.from = from_of(take_unsigned(b));
-		m->now.frame = (int64_t)take_unsigned(b);
-		break;
-	case 0x0d:
-		m->now.from = from_of(take_unsigned(b));
-		break;
-	case 0x0e:
-		m->now.frame = (int64_t)take_unsigned(b);
-		break;
-	case 0x0f:
-		by_expression(m, b);
-		break;
-	case 0x10:
-		saved_by_expression(m, b);
-		break;
-	case 0x16: /* a register's value by an expression */
-		elsewhere(m, take_unsigned(b));
-		skip(b, take_unsigned(b));
-		break;
-	case 0x11:
-		reg = take_unsigned(b);
-		saved(m, reg, times((uint64_t)take_signed(b), m->c->data_unit));
-		break;
-	case 0x12:
-		m->now.from = from_of(take_unsigned(b));
-		m->now.frame = times((uint64_t)take_signed(b), m->c->data_unit);
-		break;
-	case 0x13:
-		m->now.frame = times((uint64_t)take_signed(b), m->c->data_unit);
-		break;
-	case 0x2e: /* size of arguments */
+	case CFA_GNU_ARGS_SIZE:
 		take_unsigned(b);
 		break;
 	default:
-		m->lost = true;
+		m->lost |= !run_frame(m, b, op) && !run_register(m, b, op);
 	}
 }
 
