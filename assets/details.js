@@ -231,10 +231,11 @@ function argumentFacts(data, span) {
 }
 
 export function details(data, timeline, span) {
-	const facts = factTable(factsOf(data, timeline, span)), named = span < data.first_gap;
+	const facts = factTable(factsOf(data, timeline, span)), named = span < data.first_gap, name = spanName(data, span), short = named ? shortName(name) : name;
 	return el("div.selection", {},
-		el("div.head", {}, el("h3.name", {}, spanName(data, span)), ...(named ? siblings(timeline) : []),
-			copyButton("Copy", "copy these facts as text", () => `${spanName(data, span)}\n${factsText(facts)}\n`)),
+		el("div.head", {}, el("h3.name", {}, short), ...(named ? siblings(timeline) : []),
+			copyButton("Copy", "copy these facts as text", () => `${name}\n${factsText(facts)}\n`)),
+		short === name ? null : el("p.whole", { title: name }, name),
 		facts,
 		named ? histogram(data, span) : null,
 		...waitsOf(data, span).map((wait) => chainList(data, wait)));

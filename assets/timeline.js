@@ -15,7 +15,7 @@ import { steadySteps } from "./steady.js";
 import { FONT, Strip, css, hatch } from "./strip.js";
 
 const RULER = 38, OVERVIEW = 34, SERIES = 24, LETTER = 6.1;
-const MOST_LABELS = 2500, FEWEST_SERIES = 2, SHARE_OF_SERIES = 0.22;
+const MOST_LABELS = 2500, FEWEST_SERIES = 2, USUAL_SERIES = 3, SHARE_OF_SERIES = 0.22;
 
 // Stretches in which a stream held back work until other work had ended: [start, end, span of the work held back].
 function delaysOf(data) {
@@ -113,7 +113,7 @@ export class Timeline {
 		this.total = total;
 		this.inner.style.height = `${total}px`;
 		this.bottom.hidden = !this.series.length || this.off.has("telemetry");
-		this.wanted = total + RULER + OVERVIEW + (this.bottom.hidden ? 0 : this.series.length * SERIES);
+		this.wanted = total + RULER + OVERVIEW + (this.bottom.hidden ? 0 : Math.min(this.series.length, USUAL_SERIES) * SERIES);
 		this.onplace();
 		this.rowOfLane = new Map(this.groups.filter((g) => g.rows.length).flatMap((group) =>
 			group.lanes.map((lane, i) => [lane, { row: group.rows[group.flat ? 0 : i], group }])));
@@ -560,7 +560,10 @@ export class Timeline {
 			const [a, b] = [Math.min(...this.measure), Math.max(...this.measure)];
 			ctx.fillStyle = css(this.accent, 0.25);
 			ctx.fillRect(this.x(a), 0, this.x(b) - this.x(a), RULER);
-			r.text(formatTime(b - a), Math.max(4, this.x(a) + 4), RULER - 9, css(this.accent));
+			const text = formatTime(b - a), x = Math.max(4, this.x(a) + 4);
+			ctx.fillStyle = css(this.panel, 0.9);
+			ctx.fillRect(x - 2, RULER - 16, ctx.measureText(text).width + 4, 14);
+			r.text(text, x, RULER - 9, css(this.accent));
 		}
 	}
 

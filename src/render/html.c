@@ -275,10 +275,14 @@ static void put_page(FILE *out, const struct pages *p, assay_str json, assay_htm
 			put_hash(out, assay_asset_style_sha256);
 		else if (assay_str_is(slot, "SCRIPT_HASH"))
 			put_hash(out, assay_asset_script_sha256);
+		else if (assay_str_is(slot, "BOOT_HASH"))
+			put_hash(out, assay_asset_boot_sha256);
 		else if (assay_str_is(slot, "STYLE"))
 			fwrite(assay_asset_style, 1, sizeof assay_asset_style, out);
 		else if (assay_str_is(slot, "SCRIPT"))
-			fwrite(assay_asset_script, 1, sizeof assay_asset_script, out);
+			put_packed(out, assay_asset_script, sizeof assay_asset_script);
+		else if (assay_str_is(slot, "BOOT"))
+			fwrite(assay_asset_boot, 1, sizeof assay_asset_boot, out);
 		else if (assay_str_is(slot, "DATA"))
 			put_packed(out, (const uint8_t *)json.p, json.n);
 		else if (assay_str_is(slot, "BYTES"))
