@@ -79,6 +79,8 @@ enum {
 	PF_EVENT_STACK_IID = 56,
 	PF_EVENT_GPU = 3000, /* extension: stages it submitted 1, waited for 2 */
 };
+/* Of instants that tell of a stream, one of our writer's. */
+#define PF_STREAM_CATEGORY "assay_stream"
 enum { PF_SLICE_BEGIN = 1, PF_SLICE_END = 2, PF_INSTANT = 3, PF_COUNTER = 4 };
 
 enum {

@@ -193,4 +193,9 @@ static inline assay_vendor assay_device_vendor(const assay_run *run, size_t devi
 	return assay_vendor_of(assay_text(run, run->part.t.device.vendor[device]));
 }
 
+/* Between the process ids of two inputs that were written into one file. */
+enum { ASSAY_PID_STEP = 100000000 };
+/* "cat" of counters of a device in Chrome files; their process is its number. */
+#define ASSAY_TELEMETRY_CATEGORY "telemetry"
+
 #endif

@@ -14,6 +14,12 @@
 #define ASSAY_NO_HANDLE UINT64_MAX
 enum { ASSAY_NO_STATUS = -0x7fffffff };
 
+/* Of what a call returned. */
+static inline bool assay_has_failed(int32_t status)
+{
+	return status != 0 && status != ASSAY_NO_STATUS;
+}
+
 typedef enum assay_table_id {
 #define TABLE(t, doc) ASSAY_T_##t,
 #include "model/tables.def"

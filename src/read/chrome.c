@@ -6,6 +6,7 @@
 
 #include "base/test.h"
 #include "read/reader.h"
+#include "model/streams.h"
 
 enum { MEMBER = 1 << 20, LOST_MAX = 16, SEP_SEARCH = 1 << 20, DOCUMENTS_MAX = 1000 };
 
@@ -382,35 +383,8 @@ static void add_streams(assay_run *run, assay_str json)
 {
 	assay_arena scratch = {0};
 	assay_json j = open_list(&scratch, json);
-	while (assay_json_element(&j) && assay_json_enter(&j, '{')) {
-		assay_stream_table *s = &run->part.t.stream;
-		uint32_t r = assay_add(&run->part.t, ASSAY_T_stream);
-		s->source[r] = run->part.source;
-		for (assay_str key; assay_json_member(&j, &key);) {
-			int64_t v;
-			uint64_t u;
-			if (assay_str_is(key, "handle")) {
-				if (assay_json_u64(&j, &u))
-					s->handle[r] = u;
-			} else if (!assay_json_i64(&j, &v)) {
-				continue;
-			} else if (assay_str_is(key, "id")) {
-				s->id[r] = v;
-			} else if (assay_str_is(key, "device")) {
-				s->device[r] = (int32_t)v;
-			} else if (assay_str_is(key, "context")) {
-				s->context[r] = (uint32_t)v;
-			} else if (assay_str_is(key, "priority")) {
-				s->priority[r] = (int32_t)v;
-			} else if (assay_str_is(key, "flags")) {
-				s->flags[r] = (uint32_t)v;
-			} else if (assay_str_is(key, "created_ns")) {
-				s->created[r] = v;
-			} else if (assay_str_is(key, "destroyed_ns")) {
-				s->destroyed[r] = v;
-			}
-		}
-	}
+	while (assay_json_element(&j) && assay_json_enter(&j, '{'))
+		assay_stream_take(&run->part, &j);
 	assay_arena_free(&scratch);
 }
 

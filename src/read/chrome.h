@@ -33,11 +33,18 @@
 	X("shared memory", SHARED, INT)                                                            \
 	X("bytes", BYTES, INT)                                                                     \
 	X("memory bandwidth (GB/s)", BANDWIDTH, DERIVED)                                           \
+	X("scratch memory", SCRATCH, INT)                                                          \
+	X("hsa_queue", QUEUE, INT)                                                                 \
+	X("dispatch", DISPATCH, INT)                                                               \
+	X("accumulation registers per thread", ACC_REGS, INT)                                      \
+	X("scalar registers per thread", SCALAR_REGS, INT)                                         \
+	X("status", STATUS, INT)                                                                   \
 	X("graph id", GRAPH, INT)                                                                  \
 	X("graph node id", GRAPH_NODE, INT)                                                        \
 	X("wait_on_stream", WAIT_STREAM, INT)                                                      \
 	X("wait_on_cuda_event_record_corr_id", RECORD_CORR, INT)                                   \
 	X("wait_on_cuda_event_id", EVENT, INT)                                                     \
+	X("sync_id", SYNC_ID, INT)                                                                 \
 	X("resolve_class", RESOLVE_CLASS, DERIVED)                                                 \
 	X("producer_device", PRODUCER_DEVICE, DERIVED)                                             \
 	X("producer_correlation", PRODUCER_CORR, DERIVED)                                          \

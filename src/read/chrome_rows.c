@@ -84,6 +84,11 @@ static uint16_t clamp16(chrome_worker *w, int64_t v, uint16_t absent)
 	return absent;
 }
 
+static uint16_t arg_u16(chrome_worker *w, const chrome_event *ev, chrome_arg arg)
+{
+	return has(ev, arg) ? clamp16(w, ev->arg[arg], UINT16_MAX) : UINT16_MAX;
+}
+
 static uint32_t external_of(chrome_worker *w, const chrome_event *ev)
 {
 	return arg_u32(w, ev, has(ev, CHROME_EXTERNAL) ? CHROME_EXTERNAL : CHROME_EXTERNAL_OLD, 0);
@@ -93,13 +98,14 @@ static uint32_t external_of(chrome_worker *w, const chrome_event *ev)
 #define BIT(id)   (1ull << CHROME_##id)
 #define EXTERNALS (BIT(EXTERNAL) | BIT(EXTERNAL_OLD))
 static const uint64_t places_op = EXTERNALS | BIT(SEQ) | BIT(FWD_THREAD) | BIT(EV_IDX);
-static const uint64_t places_api = EXTERNALS | BIT(CORR) | BIT(CBID);
+static const uint64_t places_api = EXTERNALS | BIT(CORR) | BIT(CBID) | BIT(STATUS);
 static const uint64_t places_frame = BIT(PY_ID) | BIT(PY_PARENT) | BIT(EV_IDX);
 static const uint64_t places_gpu = EXTERNALS | BIT(CORR) | BIT(STREAM) | BIT(DEVICE) |
 				   BIT(CONTEXT) | BIT(GRID) | BIT(BLOCK) | BIT(REGS) | BIT(SHARED) |
-				   BIT(BYTES) | BIT(GRAPH) | BIT(GRAPH_NODE);
+				   BIT(BYTES) | BIT(GRAPH) | BIT(GRAPH_NODE) | BIT(SCRATCH) |
+				   BIT(QUEUE) | BIT(DISPATCH) | BIT(ACC_REGS) | BIT(SCALAR_REGS);
 static const uint64_t places_sync = BIT(CORR) | BIT(STREAM) | BIT(DEVICE) | BIT(CONTEXT) |
-				    BIT(WAIT_STREAM) | BIT(RECORD_CORR) | BIT(EVENT);
+				    BIT(WAIT_STREAM) | BIT(RECORD_CORR) | BIT(EVENT) | BIT(SYNC_ID);
 static const uint64_t places_mark = EXTERNALS | BIT(STREAM) | BIT(DEVICE);
 static const uint64_t places_other = 0;
 
@@ -244,7 +250,7 @@ static uint32_t api_detail(chrome_worker *w, const chrome_event *ev)
 	t->corr[r] = (uint64_t)arg_or(ev, CHROME_CORR, 0);
 	t->external[r] = external_of(w, ev);
 	t->cbid[r] = arg_u32(w, ev, CHROME_CBID, UINT32_MAX);
-	t->status[r] = ASSAY_NO_STATUS;
+	t->status[r] = (int32_t)arg_or(ev, CHROME_STATUS, ASSAY_NO_STATUS);
 	t->lent[r] = 0;
 	t->stack[r] = ev->stack ? ev->stack : ASSAY_NO_ROW;
 	return r;
@@ -326,8 +332,12 @@ static void add_gpu(chrome_worker *w, const chrome_event *ev, assay_gpu_kind kin
 	g->block_x[r] = clamp16(w, ev->block[0], 0);
 	g->block_y[r] = clamp16(w, ev->block[1], 0);
 	g->block_z[r] = clamp16(w, ev->block[2], 0);
-	g->regs[r] =
-		has(ev, CHROME_REGS) ? clamp16(w, ev->arg[CHROME_REGS], UINT16_MAX) : UINT16_MAX;
+	g->scratch[r] = arg_u32(w, ev, CHROME_SCRATCH, UINT32_MAX);
+	g->queue[r] = arg_u32(w, ev, CHROME_QUEUE, UINT32_MAX);
+	g->dispatch[r] = arg_u32(w, ev, CHROME_DISPATCH, UINT32_MAX);
+	g->regs[r] = arg_u16(w, ev, CHROME_REGS);
+	g->acc_regs[r] = arg_u16(w, ev, CHROME_ACC_REGS);
+	g->scalar_regs[r] = arg_u16(w, ev, CHROME_SCALAR_REGS);
 	g->kind[r] = (uint8_t)kind;
 	assay_count(&w->part, ASSAY_ISSUE_no_name, !g->name[r]);
 	assay_count(&w->part, ASSAY_ISSUE_zero_correlation, !g->corr[r]);
@@ -347,6 +357,7 @@ static void add_sync(chrome_worker *w, const chrome_event *ev)
 	s->wait_stream[r] = arg_or(ev, CHROME_WAIT_STREAM, -1);
 	s->event[r] = arg_or(ev, CHROME_EVENT, -1);
 	s->record_corr[r] = arg_or(ev, CHROME_RECORD_CORR, -1);
+	s->sync_id[r] = (uint64_t)arg_or(ev, CHROME_SYNC_ID, 0);
 	s->context[r] = arg_u32(w, ev, CHROME_CONTEXT, UINT32_MAX);
 	s->args[r] = leftover_args(w, ev, places_sync);
 }
@@ -455,6 +466,7 @@ static void add_instant(chrome_worker *w, chrome_event *ev)
 	a->total[r] = arg_or(ev, CHROME_TOTAL, -1);
 	a->reserved[r] = arg_or(ev, CHROME_RESERVED, -1);
 	a->device[r] = (int32_t)arg_u32(w, ev, CHROME_ALLOC_DEVICE, UINT32_MAX);
+	a->corr[r] = (uint64_t)arg_or(ev, CHROME_CORR, 0);
 	a->name[r] = text_of(w, ev->name, ev->name_escaped);
 }
 
@@ -489,6 +501,15 @@ static void add_raw(chrome_worker *w, const chrome_event *ev, char phase, assay_
 	raw->phase[r] = (uint8_t)phase;
 }
 
+/* Of a device, where our writer says so: the devices of further inputs have greater numbers. */
+static uint32_t counted_of(chrome_worker *w, const chrome_event *ev)
+{
+	return assay_str_is(ev->cat, ASSAY_TELEMETRY_CATEGORY) && ev->pid.num >= 0
+		       ? assay_track(&w->part, ASSAY_TRACK_TELEMETRY, ev->pid.num % ASSAY_PID_STEP,
+				     ev->tid.num, 0, 0)
+		       : thread_of(w, ev);
+}
+
 static void add_counters(chrome_worker *w, const chrome_event *ev)
 {
 	if (!ev->args.n)
@@ -503,7 +524,7 @@ static void add_counters(chrome_worker *w, const chrome_event *ev)
 		uint32_t r = assay_add(&w->part.t, ASSAY_T_counter);
 		assay_counter_table *t = &w->part.t.counter;
 		t->ts[r] = ev->ts;
-		t->track[r] = thread_of(w, ev);
+		t->track[r] = counted_of(w, ev);
 		t->name[r] = name;
 		if (!assay_str_is(key, "value")) {
 			const char *full = assay_printf(&w->scratch, "%.*s.%.*s", (int)ev->name.n,

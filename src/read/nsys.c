@@ -315,7 +315,10 @@ static void count_records(nsys *n)
 
 static bool nsys_read(assay_db *db)
 {
-	nsys n = {.db = db, .part = db->part, .first = db->part->source};
+	nsys n = {.db = db,
+		  .part = db->part,
+		  .stacks = {.part = db->part},
+		  .first = db->part->source};
 	read_all(&n);
 	count_records(&n);
 	assay_db_ids_free(&n.strings);
@@ -323,8 +326,7 @@ static bool nsys_read(assay_db *db)
 	assay_map_free(&n.call_of);
 	assay_map_free(&n.device_of);
 	assay_map_free(&n.domain_of);
-	assay_map_free(&n.code_of);
-	assay_map_free(&n.stack_of);
+	assay_stacks_free(&n.stacks);
 	assay_jsonw_free(&n.args);
 	return true;
 }

@@ -4,6 +4,7 @@
 #define ASSAY_READ_NSYS_H
 
 #include "base/jsonw.h"
+#include "model/stacks.h"
 #include "read/db.h"
 
 typedef struct nsys {
@@ -14,13 +15,13 @@ typedef struct nsys {
 	int64_t base;   /* nanoseconds since 1970 of time 0 */
 	int64_t shift;  /* that the export added to all times */
 	bool epoch;
-	assay_db_ids strings;        /* StringIds: id -> string */
-	assay_map source_of;         /* globalPid >> 24 -> row of source */
-	assay_map call_of;           /* source and correlation id -> row of host */
-	assay_map device_of;         /* source and context -> device, from kernels */
-	assay_map domain_of;         /* process, NVTX domain, category -> name */
-	assay_map code_of, stack_of; /* by what they are made of */
-	assay_jsonw args;            /* arguments in the making */
+	assay_db_ids strings; /* StringIds: id -> string */
+	assay_map source_of;  /* globalPid >> 24 -> row of source */
+	assay_map call_of;    /* source and correlation id -> row of host */
+	assay_map device_of;  /* source and context -> device, from kernels */
+	assay_map domain_of;  /* process, NVTX domain, category -> name */
+	assay_stacks stacks;
+	assay_jsonw args; /* arguments in the making */
 } nsys;
 
 /* Times of exports may be negative: "Profiling has started." is 0. */

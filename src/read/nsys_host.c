@@ -7,28 +7,9 @@
 
 static uint32_t code_row(nsys *n, assay_sid function, assay_sid file)
 {
-	uint32_t *slot = assay_map_at(&n->code_of, (uint64_t)file << 32 | function), row = *slot;
-	if (row != ASSAY_MAP_ABSENT)
-		return row;
 	bool python = assay_str_ends(assay_pool_get(&n->part->strings, file), ".py");
-	row = *slot = assay_add(&n->part->t, ASSAY_T_code);
-	n->part->t.code.kind[row] = python ? ASSAY_CODE_PYTHON : ASSAY_CODE_NATIVE;
-	n->part->t.code.file[row] = file;
-	n->part->t.code.function[row] = function;
-	return row;
-}
-
-static uint32_t stack_row(nsys *n, uint32_t caller, uint32_t code)
-{
-	uint32_t *slot = assay_map_at(&n->stack_of, (uint64_t)caller << 32 | code), row = *slot;
-	if (row != ASSAY_MAP_ABSENT)
-		return row;
-	assay_stack_table *t = &n->part->t.stack;
-	row = *slot = assay_add(&n->part->t, ASSAY_T_stack);
-	t->caller[row] = caller;
-	t->code[row] = code;
-	t->depth[row] = caller == ASSAY_NO_ROW ? 1 : (uint16_t)(t->depth[caller] + 1);
-	return row;
+	return assay_stacks_code(&n->stacks, python ? ASSAY_CODE_PYTHON : ASSAY_CODE_NATIVE, file,
+				 function, -1, -1);
 }
 
 enum { FRAMES_MAX = 2048 };
@@ -39,7 +20,7 @@ static void end_chain(nsys *n, int64_t id, frame_list *frames, assay_db_ids *cha
 {
 	uint32_t stack = ASSAY_NO_ROW;
 	for (size_t i = frames->n; i-- > 0;)
-		stack = stack_row(n, stack, frames->p[i]);
+		stack = assay_stacks_call(&n->stacks, stack, frames->p[i], -1);
 	if (frames->n && id >= 0)
 		assay_db_ids_set(chains, id, stack);
 	frames->n = 0;

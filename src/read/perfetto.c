@@ -489,6 +489,7 @@ static void free_all(perfetto *x)
 	assay_vec_free(&x->sync);
 	assay_vec_free(&x->mark);
 	assay_vec_free(&x->device_sequence);
+	assay_vec_free(&x->stream_tracks);
 	assay_vec_free(&x->unpacked);
 	assay_map_free(&x->sequence_of);
 	assay_map_free(&x->track_of);

@@ -126,6 +126,7 @@ typedef enum perfetto_arg {
 	PF_RECORD_CORR,
 	PF_EVENT,
 	PF_SYNC_ID,
+	PF_STATUS,
 	PF_TIMES,   /* says again when the slice is */
 	PF_DERIVED, /* the row is our writer's, made of others */
 	PF_ARG_COUNT
@@ -155,16 +156,17 @@ typedef struct perfetto_frame {
 	int64_t offset;           /* -1 unknown */
 } perfetto_frame;
 
-/* Rows of stack. */
+/* Rows of stack: Python's, and the libraries below its innermost function. */
 typedef struct perfetto_stack {
 	uint32_t python, calls;
 } perfetto_stack;
 
-/* A stack of interned data; its rows are made when something has it. */
+/* A stack as it was told; its rows are made when something has it. */
 typedef struct perfetto_known_stack {
 	uint32_t first, n; /* in stack_frames, outermost first */
-	bool made;
-	perfetto_stack rows;
+	bool split_made, whole_made;
+	perfetto_stack split;
+	uint32_t whole; /* row of stack */
 } perfetto_known_stack;
 
 typedef struct perfetto_sample {
@@ -179,7 +181,7 @@ typedef struct perfetto_look {
 	int64_t ts, dur;
 	uint32_t track;
 	assay_sid members;
-	perfetto_stack stack;
+	uint32_t stack; /* likewise */
 } perfetto_look;
 
 typedef struct perfetto {
@@ -194,6 +196,7 @@ typedef struct perfetto {
 	perfetto_ends ends;
 	perfetto_places gpu, sync, mark;
 	assay_vec(uint32_t) device_sequence; /* for each row of device, who told of it */
+	assay_vec(uint32_t) stream_tracks;   /* for each row of stream, where it was told */
 	assay_vec(perfetto_kernel) kernels;
 	assay_stacks stacks;
 	assay_vec(perfetto_mapping) mappings;
@@ -275,10 +278,11 @@ bool perfetto_old_time(perfetto *x, uint32_t sequence, int64_t delta_us, int64_t
 
 /* perfetto_stacks.c */
 void perfetto_stacks_interned(perfetto *x, uint32_t sequence, assay_str message);
-/* Which of known_stacks a number is, and its rows. */
+/* Which of known_stacks a number is, or one that is written out; and their rows. */
 uint32_t perfetto_stack_of(perfetto *x, uint32_t sequence, uint64_t iid);
-perfetto_stack perfetto_stack_rows(perfetto *x, uint32_t stack);
-perfetto_stack perfetto_stack_inline(perfetto *x, assay_str message);
+uint32_t perfetto_stack_inline(perfetto *x, assay_str message);
+perfetto_stack perfetto_stack_split(perfetto *x, uint32_t stack);
+uint32_t perfetto_stack_whole(perfetto *x, uint32_t stack);
 void perfetto_sample_read(perfetto *x, const perfetto_packet *p, assay_str message);
 void perfetto_streamed_read(perfetto *x, const perfetto_packet *p, assay_str message);
 void perfetto_place_samples(perfetto *x);

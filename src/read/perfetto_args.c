@@ -57,6 +57,7 @@ static const struct {
 	{"wait_on_cuda_event_record_corr_id", PF_RECORD_CORR, NUMBER},
 	{"wait_on_cuda_event_id", PF_EVENT, NUMBER},
 	{"sync_id", PF_SYNC_ID, NUMBER},
+	{"status", PF_STATUS, NUMBER},
 	{"begin_ns", PF_TIMES, NUMBER},
 	{"end_ns", PF_TIMES, NUMBER},
 	{"delta_ns", PF_TIMES, NUMBER},

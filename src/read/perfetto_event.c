@@ -1,7 +1,9 @@
 /* Track events: slices, instants, counters, and the events of old Chrome inside them. */
 #include "read/perfetto.h"
 
-typedef enum { TO_HOST, TO_GPU, TO_SYNC, TO_MARK, TO_LOOK, TO_NOTHING } target;
+#include "model/streams.h"
+
+typedef enum { TO_HOST, TO_GPU, TO_SYNC, TO_MARK, TO_LOOK, TO_STREAM, TO_NOTHING } target;
 
 /* What a category's slices become. After Kineto's come our writer's own words, then those of
  * rocprofv3 and rocpd, of rocprof-sys and of omnitrace. */
@@ -21,6 +23,7 @@ static const struct category {
 	{"memset", TO_GPU, ASSAY_GPU_MEMSET, false},
 	{"stream_dep", TO_NOTHING, 0, false},
 	{ASSAY_LOOK_CATEGORY, TO_LOOK, 0, false},
+	{PF_STREAM_CATEGORY, TO_STREAM, 0, false},
 	{"hip_api", TO_HOST, ASSAY_HOST_RUNTIME, true},
 	{"hsa_api", TO_HOST, ASSAY_HOST_DRIVER, true},
 	{"marker_api", TO_HOST, ASSAY_HOST_MARKER, true},
@@ -46,7 +49,7 @@ enum { UNKNOWN_CATEGORY = 255 };
 
 #define BIT(id) (1ull << PF_##id)
 static const uint64_t places_op = BIT(EXTERNAL) | BIT(SEQ) | BIT(FWD_THREAD) | BIT(EV_IDX);
-static const uint64_t places_api = BIT(EXTERNAL) | BIT(CORR) | BIT(CBID);
+static const uint64_t places_api = BIT(EXTERNAL) | BIT(CORR) | BIT(CBID) | BIT(STATUS);
 static const uint64_t places_frame = BIT(PY_ID) | BIT(PY_PARENT) | BIT(EV_IDX);
 static const uint64_t places_other = 0;
 static const uint64_t places_sync = BIT(CORR) | BIT(STREAM) | BIT(DEVICE) | BIT(CONTEXT) |
@@ -75,7 +78,7 @@ typedef struct event {
 	uint64_t uuid, flow;
 	double value;
 	assay_str legacy;
-	perfetto_stack stack;
+	uint32_t stack; /* in known_stacks; ASSAY_NO_ROW */
 } event;
 
 static unsigned category_of(perfetto *x, assay_sid cat)
@@ -181,7 +184,7 @@ static void take_number(perfetto *x, uint32_t sequence, event *e, const assay_fi
 		e->has_value = true;
 		break;
 	case PF_EVENT_STACK_IID:
-		e->stack = perfetto_stack_rows(x, perfetto_stack_of(x, sequence, f->value));
+		e->stack = perfetto_stack_of(x, sequence, f->value);
 		break;
 	case PF_EVENT_FLOW:
 	case PF_EVENT_FLOW_OLD:
@@ -250,10 +253,7 @@ static bool read_parts(perfetto *x, const perfetto_packet *p, assay_str message,
 {
 	assay_proto c = assay_proto_on(message);
 	bool timed = p->has_ts;
-	*e = (event){.ts = p->ts,
-		     .dur = -1,
-		     .category = UNKNOWN_CATEGORY,
-		     .stack = {ASSAY_NO_ROW, ASSAY_NO_ROW}};
+	*e = (event){.ts = p->ts, .dur = -1, .category = UNKNOWN_CATEGORY, .stack = ASSAY_NO_ROW};
 	x->notes.n = x->value[0].n = x->value[1].n = 0;
 	x->value_track[0].n = x->value_track[1].n = 0;
 	for (assay_field f; assay_proto_next_padded(&c, &f);) {
@@ -341,7 +341,8 @@ static uint32_t api_detail(perfetto *x, const event *e, const perfetto_args *a)
 	t->corr[r] = corr_of(e, a);
 	t->external[r] = number32(x, a, PF_EXTERNAL, 0);
 	t->cbid[r] = number32(x, a, PF_CBID, UINT32_MAX);
-	t->stack[r] = e->stack.python;
+	t->stack[r] = perfetto_stack_whole(x, e->stack);
+	t->status[r] = (int32_t)perfetto_arg_or(a, PF_STATUS, ASSAY_NO_STATUS);
 	return r;
 }
 
@@ -478,6 +479,14 @@ static uint32_t add_look(perfetto *x, const event *e, const perfetto_args *a)
 	return (uint32_t)x->looks.n - 1;
 }
 
+static void add_stream(perfetto *x, const event *e, const perfetto_args *a)
+{
+	assay_arena_reset(&x->scratch);
+	assay_json j = assay_json_members(&x->scratch, assay_pool_get(&x->part->strings, a->rest));
+	assay_stream_take(x->part, &j);
+	*assay_push(&x->stream_tracks) = e->track;
+}
+
 /* The slice's row; its table, or PF_NO_TABLE for what is made of other rows. */
 static uint8_t add_slice(perfetto *x, uint32_t sequence, const event *e, uint32_t *row)
 {
@@ -499,6 +508,10 @@ static uint8_t add_slice(perfetto *x, uint32_t sequence, const event *e, uint32_
 			   &a);
 	if (perfetto_has(&a, PF_DERIVED))
 		return PF_NO_TABLE;
+	if (to == TO_STREAM) {
+		add_stream(x, e, &a);
+		return PF_NO_TABLE;
+	}
 	*row = to == TO_HOST   ? add_host(x, e, &a, (assay_host_kind)kind)
 	       : to == TO_GPU  ? add_gpu(x, e, &a)
 	       : to == TO_SYNC ? add_sync(x, e, &a)

@@ -178,22 +178,19 @@ void perfetto_stacks_interned(perfetto *x, uint32_t sequence, assay_str message)
 
 /* ------------------------------------------------------------------ rows of stacks */
 
-static const perfetto_stack no_stack = {ASSAY_NO_ROW, ASSAY_NO_ROW};
-
-/* Libraries below the innermost function of Python; those between two of Python are the
- * interpreter's own. */
-static void add_call(perfetto *x, perfetto_stack *s, const perfetto_frame *f)
+static void add_call(perfetto *x, uint32_t *chain, const perfetto_frame *f)
 {
-	bool python = f->kind == ASSAY_CODE_PYTHON;
-	uint32_t *chain = python ? &s->python : &s->calls;
 	uint32_t code = assay_stacks_code(&x->stacks, f->kind, f->file, f->function, f->first_line,
 					  f->offset);
 	uint32_t row = assay_stacks_call(&x->stacks, *chain, code, f->line);
 	assay_count(x->part, ASSAY_ISSUE_bad_record, row == ASSAY_NO_ROW);
-	if (python)
-		s->calls = ASSAY_NO_ROW;
 	if (row != ASSAY_NO_ROW)
 		*chain = row;
+}
+
+static const perfetto_frame *frame_at(const perfetto *x, const perfetto_known_stack *s, uint32_t i)
+{
+	return &x->frames.p[x->stack_frames.p[s->first + i]];
 }
 
 uint32_t perfetto_stack_of(perfetto *x, uint32_t sequence, uint64_t iid)
@@ -204,44 +201,71 @@ uint32_t perfetto_stack_of(perfetto *x, uint32_t sequence, uint64_t iid)
 }
 _Static_assert(ASSAY_MAP_ABSENT == ASSAY_NO_ROW, "a stack that is not known is none");
 
-perfetto_stack perfetto_stack_rows(perfetto *x, uint32_t stack)
+/* Libraries between two functions of Python are the interpreter's own. */
+perfetto_stack perfetto_stack_split(perfetto *x, uint32_t stack)
 {
 	if (stack == ASSAY_NO_ROW)
-		return no_stack;
+		return (perfetto_stack){ASSAY_NO_ROW, ASSAY_NO_ROW};
 	perfetto_known_stack *s = &x->known_stacks.p[stack];
-	if (!s->made) {
-		s->made = true;
-		s->rows = no_stack;
-		for (uint32_t i = 0; i < s->n; i++)
-			add_call(x, &s->rows, &x->frames.p[x->stack_frames.p[s->first + i]]);
+	if (s->split_made)
+		return s->split;
+	s->split_made = true;
+	s->split = (perfetto_stack){ASSAY_NO_ROW, ASSAY_NO_ROW};
+	for (uint32_t i = 0; i < s->n; i++) {
+		const perfetto_frame *f = frame_at(x, s, i);
+		bool python = f->kind == ASSAY_CODE_PYTHON;
+		if (python)
+			s->split.calls = ASSAY_NO_ROW;
+		add_call(x, python ? &s->split.python : &s->split.calls, f);
 	}
-	return s->rows;
+	return s->split;
+}
+
+uint32_t perfetto_stack_whole(perfetto *x, uint32_t stack)
+{
+	if (stack == ASSAY_NO_ROW)
+		return ASSAY_NO_ROW;
+	perfetto_known_stack *s = &x->known_stacks.p[stack];
+	if (s->whole_made)
+		return s->whole;
+	s->whole_made = true;
+	s->whole = ASSAY_NO_ROW;
+	for (uint32_t i = 0; i < s->n; i++)
+		add_call(x, &s->whole, frame_at(x, s, i));
+	return s->whole;
+}
+
+static perfetto_frame inline_frame(perfetto *x, assay_str message)
+{
+	assay_pool *strings = &x->part->strings;
+	perfetto_frame r = {.line = -1, .first_line = -1, .offset = -1};
+	assay_proto c = assay_proto_on(message);
+	for (assay_field f; assay_proto_next(&c, &f);) {
+		if (f.number == PF_INLINE_LINE && f.value && f.value <= INT32_MAX)
+			r.line = (int32_t)f.value;
+		else if (f.number == PF_INLINE_FILE && f.wire == ASSAY_WIRE_BYTES)
+			r.file = assay_intern(strings, f.bytes);
+		else if (f.number == PF_INLINE_FUNCTION && f.wire == ASSAY_WIRE_BYTES)
+			r.function = assay_intern(strings, f.bytes);
+	}
+	r.kind = kind_by_file(x, r.file);
+	return r;
 }
 
 /* Frames written out in the event itself, outermost first. */
-perfetto_stack perfetto_stack_inline(perfetto *x, assay_str message)
+uint32_t perfetto_stack_inline(perfetto *x, assay_str message)
 {
-	perfetto_stack s = no_stack;
+	perfetto_known_stack s = {.first = (uint32_t)x->stack_frames.n};
 	assay_proto c = assay_proto_on(message);
 	for (assay_field f; assay_proto_next(&c, &f);) {
-		assay_str text[4] = {{"", 0}, {"", 0}, {"", 0}, {"", 0}};
-		uint64_t line = 0;
 		if (f.number != PF_INLINE_FRAME || f.wire != ASSAY_WIRE_BYTES)
 			continue;
-		assay_proto d = assay_proto_on(f.bytes);
-		for (assay_field g; assay_proto_next(&d, &g);) {
-			if (g.number == PF_INLINE_LINE)
-				line = g.value;
-			else if (g.number < ASSAY_COUNT_OF(text) && g.wire == ASSAY_WIRE_BYTES)
-				text[g.number] = g.bytes;
-		}
-		assay_sid file = assay_intern(&x->part->strings, text[PF_INLINE_FILE]);
-		assay_sid function = assay_intern(&x->part->strings, text[PF_INLINE_FUNCTION]);
-		add_call(x, &s,
-			 &(perfetto_frame){kind_by_file(x, file), file, function,
-					   line && line <= INT32_MAX ? (int32_t)line : -1, -1, -1});
+		*assay_push(&x->stack_frames) = (uint32_t)x->frames.n;
+		*assay_push(&x->frames) = inline_frame(x, f.bytes);
+		s.n++;
 	}
-	return s;
+	*assay_push(&x->known_stacks) = s;
+	return (uint32_t)x->known_stacks.n - 1;
 }
 
 /* ------------------------------------------------------------------ samples */
@@ -324,7 +348,7 @@ static void add_looks(perfetto *x, assay_map *looked_at)
 		t->ts[row] = l->ts;
 		if (t->dur[row] < 0)
 			t->dur[row] = l->dur;
-		set_stacks(x, row, l->stack);
+		set_stacks(x, row, perfetto_stack_split(x, l->stack));
 		*assay_map_at(looked_at, track) = 1;
 	}
 }
@@ -347,7 +371,7 @@ void perfetto_place_samples(perfetto *x)
 		t->track[row] = track;
 		t->count[row] = 1;
 		t->state[row] = s->state;
-		set_stacks(x, row, perfetto_stack_rows(x, s->stack));
+		set_stacks(x, row, perfetto_stack_split(x, s->stack));
 	}
 	x->part->source = first;
 	assay_map_free(&looked_at);

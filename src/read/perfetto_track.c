@@ -375,6 +375,9 @@ static void make_sources(perfetto *x)
 		d->source[x->first[ASSAY_T_device] + i] =
 			source_at(&s, q->writer, q->many ? -1 : q->pid);
 	}
+	for (size_t i = 0; i < x->stream_tracks.n; i++)
+		x->part->t.stream.source[x->first[ASSAY_T_stream] + i] =
+			x->tracks.p[x->stream_tracks.p[i]].source;
 	x->part->source = s.first;
 	assay_map_free(&s.of);
 }

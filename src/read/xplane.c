@@ -277,6 +277,8 @@ static void device_stat(xplane *x, assay_str message)
 		d->memory[r] = v.num;
 	} else if (assay_str_is(meta->name, "core_count")) {
 		d->units[r] = v.num >= 0 && v.num <= INT32_MAX ? (int32_t)v.num : -1;
+	} else if (assay_str_is(meta->name, "warp_size")) {
+		d->warp[r] = v.num > 0 && v.num <= INT32_MAX ? (int32_t)v.num : -1;
 	} else if (assay_str_is(meta->name, "compute_cap_major") && v.num < 1000) {
 		x->plane->major = v.num;
 	} else if (assay_str_is(meta->name, "compute_cap_minor") && v.num < 1000) {

@@ -313,8 +313,8 @@ static void on_derived(xplane *x, const xplane_line *line, const xplane_event *e
 /* Names the counters of other telemetry have; the rest keep theirs. */
 static const struct {
 	const char *theirs, *ours;
-	double scale;
-} counters[] = {{"power_mw", "power_watts", 1e-3}};
+	double parts; /* of theirs in one of ours; dividing gives back what was multiplied */
+} counters[] = {{"power_mw", "power_watts", 1e3}};
 
 void xplane_on_counters(xplane *x, const xplane_line *line, const xplane_event *ev)
 {
@@ -337,7 +337,7 @@ void xplane_on_counters(xplane *x, const xplane_line *line, const xplane_event *
 	for (size_t i = 0; i < ASSAY_COUNT_OF(counters); i++)
 		if (assay_str_is(name, counters[i].theirs)) {
 			c->name[r] = assay_intern_z(&x->part->strings, counters[i].ours);
-			c->value[r] = v * counters[i].scale;
+			c->value[r] = v / counters[i].parts;
 		}
 }
 

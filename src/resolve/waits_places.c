@@ -42,8 +42,7 @@ static void find_choices(waits *w)
 			continue;
 		waits_args a = waits_args_of(&w->args, w->run, t->host.args[h]);
 		int32_t status = t->api.status[t->host.detail[h]];
-		bool failed = (status != ASSAY_NO_STATUS && status) ||
-			      (a.status != ASSAY_NO_STATUS && a.status);
+		bool failed = assay_has_failed(status) || assay_has_failed(a.status);
 		if (a.device >= 0 && !failed)
 			note_choice(w, waits_host_source(w, h), t->host.track[h],
 				    waits_host_key(w, h), a.device);

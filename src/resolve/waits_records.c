@@ -33,7 +33,7 @@ static assay_sweep_rec *add_rec(waits *w, assay_sweep_op op, uint32_t source, ui
 
 static void fail_by(assay_sweep_rec *r, int32_t status)
 {
-	if (status != 0 && status != ASSAY_NO_STATUS)
+	if (assay_has_failed(status))
 		r->flags |= ASSAY_REC_FAILED;
 }
 

@@ -219,6 +219,8 @@ static void put_api_args(chrome_out *c, uint32_t h)
 	if (t->corr[d])
 		chrome_id(c, "correlation",
 			  chrome_corr(c, c->t->track.source[c->t->host.track[h]], t->corr[d]));
+	if (assay_has_failed(t->status[d]))
+		assay_jsonw_i64(&c->w, "status", t->status[d]);
 }
 
 static void put_frame_args(chrome_out *c, uint32_t h)
@@ -381,7 +383,10 @@ static void put_counter(chrome_out *c, uint32_t i)
 	const assay_counter_table *t = &c->t->counter;
 	if (t->value[i] != t->value[i])
 		return;
-	chrome_begin(c, 'C', (assay_str){0}, assay_text(c->run, t->name[i]));
+	bool device = c->t->track.kind[t->track[i]] == ASSAY_TRACK_TELEMETRY &&
+		      c->t->track.pid[t->track[i]] >= 0;
+	chrome_begin(c, 'C', device ? ASSAY_S(ASSAY_TELEMETRY_CATEGORY) : (assay_str){0},
+		     assay_text(c->run, t->name[i]));
 	chrome_at(c, t->track[i], t->ts[i]);
 	assay_jsonw_open(&c->w, "args", '{');
 	assay_jsonw_f64(&c->w, "value", t->value[i]);
@@ -405,6 +410,9 @@ static void put_alloc(chrome_out *c, uint32_t i)
 	chrome_id(c, "Addr", t->addr[i]);
 	if (t->device[i] != -1)
 		assay_jsonw_i64(&c->w, "Device Id", t->device[i]);
+	if (t->corr[i] && t->track[i] != ASSAY_NO_ROW)
+		chrome_id(c, "correlation",
+			  chrome_corr(c, c->t->track.source[t->track[i]], t->corr[i]));
 	assay_jsonw_close(&c->w, '}');
 	chrome_end(c);
 }
@@ -563,5 +571,6 @@ const assay_writer assay_writer_chrome = {
 	.back = "the same",
 	.page = "chrome-out",
 	.write = chrome_write,
-	.lacks = ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES,
+	.lacks = ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES |
+		 ASSAY_LACKS_RECORDING,
 };

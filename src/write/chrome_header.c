@@ -5,6 +5,7 @@
 
 #include "base/input.h"
 #include "base/json.h"
+#include "model/streams.h"
 
 /* ------------------------------------------------------------------ header */
 
@@ -96,26 +97,13 @@ static void put_devices(chrome_out *c)
 	assay_jsonw_close(&c->w, ']');
 }
 
-/* Handles, flags and lifetimes of streams by the number that GPU rows use. */
 static void put_streams(chrome_out *c)
 {
 	const assay_stream_table *s = &c->t->stream;
 	assay_jsonw_open(&c->w, "streams", '[');
 	for (uint32_t i = 0; i < s->n; i++) {
-		char handle[24];
-		snprintf(handle, sizeof handle, "0x%" PRIx64, s->handle[i]);
 		assay_jsonw_open_flat(&c->w, NULL, '{');
-		assay_jsonw_i64(&c->w, "id", s->id[i]);
-		assay_jsonw_i64(&c->w, "device", s->device[i]);
-		assay_jsonw_z(&c->w, "handle", handle);
-		if (s->context[i] != UINT32_MAX)
-			assay_jsonw_u64(&c->w, "context", s->context[i]);
-		assay_jsonw_i64(&c->w, "priority", s->priority[i]);
-		assay_jsonw_u64(&c->w, "flags", s->flags[i]);
-		if (s->created[i])
-			assay_jsonw_i64(&c->w, "created_ns", s->created[i]);
-		if (s->destroyed[i])
-			assay_jsonw_i64(&c->w, "destroyed_ns", s->destroyed[i]);
+		assay_stream_put(&c->w, c->run, i, s->created[i], s->destroyed[i]);
 		assay_jsonw_close(&c->w, '}');
 	}
 	assay_jsonw_close(&c->w, ']');

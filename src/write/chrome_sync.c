@@ -159,6 +159,8 @@ static void put_recorded(chrome_out *c, const sync_row *r)
 	assay_jsonw_i64(&c->w, "device", r->device);
 	if (s->context[i] != UINT32_MAX)
 		assay_jsonw_u64(&c->w, "context", s->context[i]);
+	if (s->sync_id[i])
+		chrome_id(c, "sync_id", s->sync_id[i]);
 	put_producer(c, w);
 	chrome_members(c, s->args[i]);
 }

@@ -7,6 +7,7 @@
 
 #include "base/sort.h"
 #include "base/test.h"
+#include "model/streams.h"
 
 static uint64_t track_uuid(uint32_t source, uint64_t what, int64_t a, int64_t b, unsigned lane)
 {
@@ -329,6 +330,70 @@ static void put_devices(perfetto *p)
 	}
 }
 
+/* By source: when its first row begins. */
+static int64_t *first_times(perfetto *p)
+{
+	const assay_tables *t = p->t;
+	int64_t *first = assay_alloc(&p->scratch, (t->source.n + 1) * sizeof *first);
+	const struct {
+		size_t n;
+		const uint32_t *track;
+		const int64_t *ts;
+	} tables[] = {{t->gpu.n, t->gpu.track, t->gpu.ts}, {t->host.n, t->host.track, t->host.ts}};
+	for (size_t i = 0; i <= t->source.n; i++)
+		first[i] = INT64_MAX;
+	for (size_t k = 0; k < ASSAY_COUNT_OF(tables); k++)
+		for (size_t i = 0; i < tables[k].n; i++) {
+			int64_t *at = &first[t->track.source[tables[k].track[i]]];
+			*at = tables[k].ts[i] < *at ? tables[k].ts[i] : *at;
+		}
+	return first;
+}
+
+/* What a recorder tells of a stream, as an instant on the line of its device: when it was made, or
+ * at the beginning. */
+static void put_stream(perfetto *p, uint32_t i, const int64_t *first, assay_map *seen)
+{
+	const assay_stream_table *s = &p->t->stream;
+	uint32_t source = s->source[i];
+	int64_t created = s->created[i] ? (int64_t)perfetto_absolute(p, source, s->created[i]) : 0;
+	int64_t gone = s->destroyed[i] ? (int64_t)perfetto_absolute(p, source, s->destroyed[i]) : 0;
+	uint64_t uuid = put_device(p, source, s->device[i], seen);
+	assay_jsonw text = {.compact = true};
+	size_t packet = perfetto_open_packet(p, source);
+	p->args.out.n = 0;
+	assay_stream_put(&text, p->run, i, created, gone);
+	perfetto_args args = perfetto_make_text_args(p, assay_jsonw_text(&text));
+	int64_t begin = first[source] == INT64_MAX ? 0 : first[source];
+	assay_protow_varint(&p->w, PF_PACKET_TIMESTAMP,
+			    created ? (uint64_t)created : perfetto_absolute(p, source, begin));
+	size_t event = assay_protow_open(&p->w, PF_PACKET_EVENT);
+	assay_protow_varint(&p->w, PF_EVENT_TYPE, PF_INSTANT);
+	assay_protow_varint(&p->w, PF_EVENT_TRACK, uuid);
+	assay_protow_string(&p->w, PF_EVENT_CATEGORY, ASSAY_S(PF_STREAM_CATEGORY));
+	assay_protow_string(&p->w, PF_EVENT_NAME,
+			    assay_str_of(stream_label(p, s->id[i], UUID_STREAM, 0)));
+	perfetto_note_args(p, args);
+	assay_protow_close(&p->w, event);
+	perfetto_close_packet(p, packet);
+	assay_jsonw_free(&text);
+}
+
+static void put_streams(perfetto *p, assay_map *seen)
+{
+	int64_t *first = p->t->stream.n ? first_times(p) : NULL;
+	for (uint32_t i = 0; i < p->t->stream.n; i++)
+		put_stream(p, i, first, seen);
+}
+
+static void index_calls(perfetto *p)
+{
+	const assay_event_call_table *e = &p->t->event_call;
+	for (uint32_t i = 0; i < e->n; i++)
+		*assay_map_at(&p->event_calls,
+			      assay_corr_key(p->t->track.source[e->track[i]], e->corr[i])) = i;
+}
+
 static bool perfetto_write(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err)
 {
 	(void)left, (void)err;
@@ -341,12 +406,15 @@ static bool perfetto_write(const assay_run *run, FILE *out, assay_left_out *left
 	place_streams(&p);
 	perfetto_start_keys(&p);
 	put_devices(&p);
+	put_streams(&p, &seen);
+	index_calls(&p);
 	perfetto_put_slices(&p, &seen);
 	put_counters(&p, &seen);
 	perfetto_put_samples(&p);
 	perfetto_flush(&p);
 	assay_map_free(&seen);
 	assay_map_free(&p.named);
+	assay_map_free(&p.event_calls);
 	assay_vec_free(&p.frames);
 	assay_protow_free(&p.interned);
 	assay_protow_free(&p.w);
@@ -359,12 +427,12 @@ const assay_writer assay_writer_perfetto = {
 	.name = "perfetto",
 	.exts = {".pftrace", ".perfetto-trace"},
 	.about = "Perfetto's own format: lanes, arrows, every argument",
-	.back = "the same but for memory events, stream flags, scope ids",
+	.back = "the same but for memory events, facts of headers, scope ids",
 	.page = "perfetto",
 	.write = perfetto_write,
 	.lacks = ASSAY_LACKS_MEMORY | ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS |
-		 ASSAY_LACKS_STREAMS | ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES |
-		 ASSAY_LACKS_FACTS,
+		 ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES | ASSAY_LACKS_FACTS |
+		 ASSAY_LACKS_RECORDING,
 };
 
 /* ------------------------------------------------------------------ tests */

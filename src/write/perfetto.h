@@ -77,6 +77,12 @@ typedef struct perfetto_event {
 	X(WAIT_STREAM, "wait_on_stream")                                                           \
 	X(WAIT_EVENT, "wait_on_cuda_event_id")                                                     \
 	X(WAIT_RECORD, "wait_on_cuda_event_record_corr_id")                                        \
+	X(STATUS, "status")                                                                        \
+	X(CUDA_STREAM, "cuda_stream")                                                              \
+	X(CUDA_EVENT, "cuda_event")                                                                \
+	X(HIP_STREAM, "hip_stream")                                                                \
+	X(HIP_EVENT, "hip_event")                                                                  \
+	X(FLAGS, "flags")                                                                          \
 	X(SYNC, "sync_id")                                                                         \
 	X(DERIVED, "assay_derived")                                                                \
 	X(CLASS, "resolve_class")                                                                  \
@@ -109,6 +115,7 @@ typedef struct perfetto {
 	uint32_t *first_gpu, *next_gpu;   /* launches: by row of host, chained by row of gpu */
 	uint32_t *first_edge, *next_edge; /* by row of gpu they leave */
 	uint32_t *into_gpu, *next_into;   /* by row of gpu they enter */
+	assay_map event_calls;            /* rows by source and correlation id */
 	assay_map named;                  /* what a sequence has interned -> its number there */
 	assay_protow interned;            /* by the packet being written */
 	perfetto_made_args *made;         /* PERFETTO_MADE_ARGS */
@@ -153,8 +160,8 @@ void perfetto_note_mark(perfetto *p, uint32_t row, perfetto_args args);
 void perfetto_note_wait(perfetto *p, uint32_t row);
 /* Arguments that have no column, JSON members as text, as annotations. */
 perfetto_args perfetto_make_args(perfetto *p, assay_sid args);
-/* What a look says beside its stacks, likewise. */
-perfetto_args perfetto_make_look_args(perfetto *p, uint32_t sample);
+/* JSON members as text, likewise. */
+perfetto_args perfetto_make_text_args(perfetto *p, assay_str members);
 void perfetto_note_args(perfetto *p, perfetto_args args);
 /* Numbers of the keys above: room for them, and those of the sequence if it has none yet. */
 void perfetto_start_keys(perfetto *p);

@@ -1,10 +1,10 @@
 /* What an event of Perfetto's format says about itself: annotations, by table. */
 #include "write/perfetto.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "base/json.h"
-#include "model/stacks.h"
 #include "write/wait_rows.h"
 
 void perfetto_start_keys(perfetto *p)
@@ -15,16 +15,17 @@ void perfetto_start_keys(perfetto *p)
 	p->lasting = assay_alloc(&p->scratch, PERFETTO_NAMED * sizeof *p->lasting);
 }
 
+static const char *const key_name[] = {
+#define X(id, text) text,
+	PERFETTO_KEYS(X)
+#undef X
+};
+
 void perfetto_tell_keys(perfetto *p)
 {
-	static const char *const names[] = {
-#define X(id, text) text,
-		PERFETTO_KEYS(X)
-#undef X
-	};
 	uint32_t *keys = p->keys + (size_t)p->sequence * PF_KEY_COUNT;
 	for (size_t i = 0; i < PF_KEY_COUNT && !keys[i]; i++)
-		keys[i] = perfetto_intern(p, PF_INTERNED_KEY, assay_str_of(names[i]));
+		keys[i] = perfetto_intern(p, PF_INTERNED_KEY, assay_str_of(key_name[i]));
 }
 
 static size_t open_note(assay_protow *w, uint32_t name)
@@ -85,23 +86,14 @@ static void put_member(perfetto *p, assay_str key, assay_str raw)
 	assay_protow_close(w, mark);
 }
 
-static perfetto_args make_args(perfetto *p, assay_str members)
+perfetto_args perfetto_make_text_args(perfetto *p, assay_str members)
 {
 	size_t from = p->args.out.n;
+	assay_arena_reset(&p->one);
 	assay_json j = assay_json_members(&p->one, members);
 	for (assay_str key, raw; assay_json_member(&j, &key) && assay_json_skip(&j, &raw);)
 		put_member(p, key, raw);
 	return (perfetto_args){from, p->args.out.n - from};
-}
-
-perfetto_args perfetto_make_look_args(perfetto *p, uint32_t sample)
-{
-	assay_jsonw text = {.compact = true};
-	assay_arena_reset(&p->one);
-	assay_look_put(&text, p->run, sample);
-	perfetto_args made = make_args(p, assay_jsonw_text(&text));
-	assay_jsonw_free(&text);
-	return made;
 }
 
 perfetto_args perfetto_make_args(perfetto *p, assay_sid args)
@@ -111,9 +103,8 @@ perfetto_args perfetto_make_args(perfetto *p, assay_sid args)
 		return (perfetto_args){0};
 	if (known->args == args && known->sequence == p->sequence && known->batch == p->batch)
 		return known->made;
-	assay_arena_reset(&p->one);
 	*known = (perfetto_made_args){args, p->sequence, p->batch,
-				      make_args(p, assay_text(p->run, args))};
+				      perfetto_make_text_args(p, assay_text(p->run, args))};
 	return known->made;
 }
 
@@ -121,6 +112,38 @@ void perfetto_note_args(perfetto *p, perfetto_args args)
 {
 	if (args.n)
 		assay_protow_raw(&p->w, (assay_str){p->args.out.p + args.at, args.n});
+}
+
+static void note_handle(perfetto *p, assay_str args, perfetto_key key, uint64_t handle)
+{
+	char text[24];
+	int n = snprintf(text, sizeof text, "\"%s\"", key_name[key]);
+	if (handle == ASSAY_NO_HANDLE || (args.n && assay_str_find(args, text) >= 0))
+		return;
+	n = snprintf(text, sizeof text, "0x%" PRIx64, handle);
+	note_text(p, key, (assay_str){text, (size_t)n});
+}
+
+/* Handles that were recorded: from them a reader resolves the waits again. Success is not told. */
+static void note_call(perfetto *p, uint32_t h)
+{
+	const assay_tables *t = p->t;
+	const assay_event_call_table *e = &t->event_call;
+	uint32_t d = t->host.detail[h], source = t->track.source[t->host.track[h]];
+	if (assay_has_failed(t->api.status[d]))
+		note_i64(p, PF_KEY_STATUS, t->api.status[d]);
+	uint32_t i = e->n && t->api.corr[d] ? assay_map_get(&p->event_calls,
+							    assay_corr_key(source, t->api.corr[d]))
+					    : ASSAY_MAP_ABSENT;
+	if (i == ASSAY_MAP_ABSENT)
+		return;
+	assay_str args = assay_text(p->run, t->host.args[h]);
+	bool hip = assay_str_starts(assay_text(p->run, t->host.name[h]), "hip");
+	note_handle(p, args, hip ? PF_KEY_HIP_STREAM : PF_KEY_CUDA_STREAM, e->stream[i]);
+	if (e->event[i])
+		note_handle(p, args, hip ? PF_KEY_HIP_EVENT : PF_KEY_CUDA_EVENT, e->event[i]);
+	if (e->arg[i] && assay_str_find(args, "\"flags\"") < 0)
+		note_u64(p, PF_KEY_FLAGS, e->arg[i], 0);
 }
 
 void perfetto_note_host(perfetto *p, uint32_t h, perfetto_args args)
@@ -137,6 +160,7 @@ void perfetto_note_host(perfetto *p, uint32_t h, perfetto_args args)
 		note_u64(p, PF_KEY_CORRELATION, t->api.corr[d], 0);
 		note_u64(p, PF_KEY_EXTERNAL, t->api.external[d], 0);
 		note_u64(p, PF_KEY_CBID, t->api.cbid[d], UINT32_MAX);
+		note_call(p, h);
 	} else if (d != ASSAY_NO_ROW && table == ASSAY_T_frame) {
 		note_u64(p, PF_KEY_PYTHON, t->frame.id[d], UINT32_MAX);
 		note_u64(p, PF_KEY_PYTHON_PARENT, t->frame.parent[d], UINT32_MAX);

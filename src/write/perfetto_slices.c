@@ -244,7 +244,10 @@ static void number_look(perfetto *p, perfetto_event *e)
 	e->name = perfetto_intern(p, PF_INTERNED_NAME,
 				  assay_str_of(assay_look_name(&p->one, p->run, row)));
 	e->stack = perfetto_stack(p, s->stack[row], s->calls[row], ASSAY_NO_ROW);
-	e->args = perfetto_make_look_args(p, row);
+	assay_jsonw text = {.compact = true};
+	assay_look_put(&text, p->run, row);
+	e->args = perfetto_make_text_args(p, assay_jsonw_text(&text));
+	assay_jsonw_free(&text);
 }
 
 /* A stack that another thread lent is told by that one. */

@@ -5,8 +5,6 @@
 
 #include "model/clock.h"
 
-enum { ASSAY_PID_STEP = 100000000 }; /* between the process ids of two inputs */
-
 typedef struct assay_source_places {
 	assay_clocks clocks;
 	uint32_t first;  /* the input whose clock and header the file has: the first trace */

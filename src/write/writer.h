@@ -34,12 +34,24 @@ enum {
 	ASSAY_LACKS_TOTALS = 1 << 14,       /* what an allocator held after each event */
 	ASSAY_LACKS_SAMPLES = 1 << 15,
 	ASSAY_LACKS_STACKS = 1 << 16,
+	ASSAY_LACKS_LEDGER = 1 << 17,
+	ASSAY_LACKS_HANDLES = 1 << 18, /* of streams and events, in the arguments of calls */
+	ASSAY_LACKS_ERRORS = 1 << 19,
+	ASSAY_LACKS_CALL_NUMBERS = 1 << 20,
+	ASSAY_LACKS_PAUSES = 1 << 21,
+	ASSAY_LACKS_UNENDED = 1 << 22,
+	ASSAY_LACKS_RECORDS = 1 << 23,
+	/* what only recordings and vendors' databases say */
+	ASSAY_LACKS_RECORDING =
+		ASSAY_LACKS_LEDGER | ASSAY_LACKS_PAUSES | ASSAY_LACKS_UNENDED | ASSAY_LACKS_RECORDS,
 	/* rocprofv3's own formats, as a database and as tables */
 	ASSAY_LACKS_AS_ROCPROF = ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS | ASSAY_LACKS_STREAMS |
 				 ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES | ASSAY_LACKS_FACTS |
 				 ASSAY_LACKS_WAITS | ASSAY_LACKS_MARKS | ASSAY_LACKS_COUNTERS |
 				 ASSAY_LACKS_OPERATOR_IDS | ASSAY_LACKS_TOTALS |
-				 ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS,
+				 ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS | ASSAY_LACKS_HANDLES |
+				 ASSAY_LACKS_ERRORS | ASSAY_LACKS_CALL_NUMBERS |
+				 ASSAY_LACKS_RECORDING,
 };
 
 /* What must be known of a run before it is written; each has what the ones before have. */

@@ -76,6 +76,9 @@ COUNT(sync)
 COUNT(mark)
 COUNT(counter)
 COUNT(sample)
+COUNT(ledger)
+COUNT(event_call)
+COUNT(off)
 #undef COUNT
 
 static uint64_t operator_ids(const assay_run *run)
@@ -105,6 +108,34 @@ static uint64_t call_stacks(const assay_run *run)
 	return n;
 }
 
+static uint64_t errors(const assay_run *run)
+{
+	const assay_api_table *a = &run->part.t.api;
+	uint64_t n = 0;
+	for (size_t i = 0; i < a->n; i++)
+		n += assay_has_failed(a->status[i]);
+	return n;
+}
+
+static uint64_t call_numbers(const assay_run *run)
+{
+	const assay_api_table *a = &run->part.t.api;
+	uint64_t n = 0;
+	for (size_t i = 0; i < a->n; i++)
+		n += a->cbid[i] != UINT32_MAX;
+	return n;
+}
+
+static uint64_t unended(const assay_run *run)
+{
+	return run->part.t.open_call.n + run->part.t.queued.n;
+}
+
+static uint64_t records(const assay_run *run)
+{
+	return run->part.t.event_record.n + run->part.t.barrier.n;
+}
+
 static const struct {
 	unsigned lack;
 	uint64_t (*count)(const assay_run *run);
@@ -126,6 +157,13 @@ static const struct {
 	{ASSAY_LACKS_TOTALS, totals, "totals of memory allocators"},
 	{ASSAY_LACKS_SAMPLES, count_sample, "samples of host threads"},
 	{ASSAY_LACKS_STACKS, call_stacks, "Python stacks of calls"},
+	{ASSAY_LACKS_HANDLES, count_event_call, "handles of streams and events in calls"},
+	{ASSAY_LACKS_ERRORS, errors, "errors that calls returned"},
+	{ASSAY_LACKS_CALL_NUMBERS, call_numbers, "numbers of API functions"},
+	{ASSAY_LACKS_LEDGER, count_ledger, "counts of the recorder"},
+	{ASSAY_LACKS_PAUSES, count_off, "pauses of the recording"},
+	{ASSAY_LACKS_UNENDED, unended, "calls and work that never ended"},
+	{ASSAY_LACKS_RECORDS, records, "records of events and barriers"},
 };
 
 struct assay_left_kind {

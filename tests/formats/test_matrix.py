@@ -27,16 +27,24 @@ LOSSES = {
     "totals of memory allocators": COUNT + "alloc where total is not null or reserved is not null",
     "samples of host threads": COUNT + "sample",
     "Python stacks of calls": COUNT + "api where stack is not null and lent = 0",
+    "handles of streams and events in calls": COUNT + "event_call",
+    "errors that calls returned": COUNT + "api where status <> 0",
+    "numbers of API functions": COUNT + "api where cbid is not null",
+    "counts of the recorder": COUNT + "ledger",
+    "pauses of the recording": COUNT + "off",
+    "calls and work that never ended": f"select ({COUNT}open_call) + ({COUNT}queued)",
+    "records of events and barriers": f"select ({COUNT}event_record) + ({COUNT}barrier)",
 }
+RECORDING = {"counts of the recorder", "pauses of the recording", "calls and work that never ended", "records of events and barriers"}
 AMD = {"samples of host threads", "Python stacks of calls", "rows of summaries", "arrows that are no launches", "streams' handles and flags",
        "scope ids", "facts of headers", "parts of XPlane files that only XPlane has", "waits that the recorder reported",
        "ranges on devices that are no work", "counter values over time", "numbers of operators and Python frames",
-       "totals of memory allocators"}
+       "totals of memory allocators", "handles of streams and events in calls", "errors that calls returned", "numbers of API functions"} | RECORDING
 # What a format has no place for, whatever the input; what depends on single rows is checked elsewhere.
 WRITERS = {
-    "out.json": {"hardware counter values", "rows of summaries", "scope ids", "parts of XPlane files that only XPlane has"},
+    "out.json": {"hardware counter values", "rows of summaries", "scope ids", "parts of XPlane files that only XPlane has"} | RECORDING,
     "out.pftrace.gz": {"memory events", "hardware counter values", "rows of summaries", "arrows that are no launches",
-                              "streams' handles and flags", "scope ids", "parts of XPlane files that only XPlane has", "facts of headers"},
+                       "scope ids", "parts of XPlane files that only XPlane has", "facts of headers"} | RECORDING,
     "out.xplane.pb": None,
     "out.grouped.xplane.pb": None,
     "out.rocpd.db": AMD,

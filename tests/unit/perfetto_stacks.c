@@ -185,7 +185,8 @@ TEST(calls_have_the_stack_of_their_event_by_number_or_written_out)
 	assay_run *run = read_back(&m);
 	CHECK(run && run->part.t.api.n == 2);
 	const assay_tables *t = &run->part.t;
-	CHECK(is_whole(run, t->api.stack[0]));
+	CHECK(is_call(run, t->api.stack[0], "mm", "/usr/lib/libx.so"));
+	CHECK(is_whole(run, t->stack.caller[t->api.stack[0]]));
 	CHECK(is_call(run, t->api.stack[1], "loop", "b.py"));
 	CHECK_EQ(t->stack.line[t->api.stack[1]], 12);
 	assay_protow_free(&callstack);

@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""What convert says it leaves out is what is missing when the file is read back: every table that a reader fills, row by row and
+column by column. What a format says in other words, and what it adds, is listed here with the reason."""
+import collections
+import json
+import pathlib
+import re
+import sqlite3
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import tap
+
+TABLES = ("meta device host op api frame other sample gpu sync mark flow counter alloc pmc stat raw ledger off stream event_record barrier "
+          "event_call open_call queued given_scope kept").split()
+WRITERS = {"out.json": "chrome", "out.pftrace": "perfetto", "out.xplane.pb": "xplane", "out.grouped.xplane.pb": "grouped",
+           "out.rocpd.db": "rocpd"}
+# rows of these tables are gone
+ROWS = {
+    "memory events": ("alloc",), "hardware counter values": ("pmc",), "rows of summaries": ("stat",), "streams' handles and flags": ("stream",),
+    "scope ids": ("given_scope",), "parts of XPlane files that only XPlane has": ("kept",), "facts of headers": ("meta",),
+    "waits that the recorder reported": ("sync",), "ranges on devices that are no work": ("mark",), "counter values over time": ("counter",),
+    "samples of host threads": ("sample",), "handles of streams and events in calls": ("event_call",), "counts of the recorder": ("ledger",),
+    "pauses of the recording": ("off",), "calls and work that never ended": ("open_call", "queued"),
+    "records of events and barriers": ("event_record", "barrier"),
+}
+# these columns are gone from rows that are there; the number counts rows that had the first one
+COLUMNS = {
+    "Python stacks of calls": ("api.stack",), "errors that calls returned": ("api.status",), "numbers of API functions": ("api.cbid",),
+    "totals of memory allocators": ("alloc.total", "alloc.reserved"),
+    "numbers of operators and Python frames": ("op.ev_idx", "op.seq", "op.fwd_thread", "frame.id", "frame.parent", "frame.ev_idx"),
+}
+# said in other words: by format, table or column
+ANY = "any"
+WORDS = {
+    (ANY, "flow"): "arrows of launches are correlation ids",
+    (ANY, "meta.value"): "facts are quoted as the header has them",
+    (ANY, "other.cat"): "what has no category gets one",
+    (ANY, "counter.track"): "partitions of a device are not told apart",
+    ("chrome", "event_call"): "they are arguments of calls", ("perfetto", "event_call"): "they are arguments of calls",
+    ("chrome", "host.kind"): "NVTX ranges are user annotations", ("chrome", "meta.key"): "facts of further inputs stand in a list",
+    ("xplane", "sync.class"): "the resolved class is told too", ("xplane", "device"): "of several processes, each has its own",
+    ("grouped", "sync.class"): "the resolved class is told too", ("grouped", "device"): "of several processes, each has its own",
+    ("grouped", "kept"): "what is made of groups is made anew",
+    ("rocpd", "alloc.name"): "kind and level", ("rocpd", "host.kind"): "categories of the SDK",
+}
+STEP = 100_000_000  # between the ids of two processes in one file
+
+
+def rows_of(path, db):
+    code, _, err = tap.run("convert", "--to", "sqlite", path, db)
+    if code:
+        return err
+    c = sqlite3.connect(db)
+    c.text_factory = lambda b: b.decode("utf-8", "replace")
+    c.row_factory = sqlite3.Row
+    get = {t: [dict(r) for r in c.execute(f'select * from "{t}"')] for t in (*TABLES, "source", "track", "stack", "code")}
+    bases = [s["base"] or 0 if s["epoch"] else 0 for s in get["source"]]
+    chains = {None: ()}
+    for r in get["stack"]:  # a caller comes before whom it calls
+        chains[r["id"]] = (*chains[r["caller"]], r["line"], *(v for k, v in get["code"][r["code"]].items() if k != "id"))
+    for name in TABLES:
+        for r in get[name]:
+            track = get["track"][r["track"]] if r.get("track") is not None else None
+            if r.get("ts") is not None:
+                r["ts"] += bases[track["source"]] if track else 0
+            for k in ("track", "holder"):
+                if r.get(k) is not None:
+                    kind, pid, tid = (get["track"][r[k]][c] for c in ("kind", "pid", "tid"))
+                    r[k] = (kind, pid % STEP if pid is not None else None, tid)
+            for k in ("stack", "calls"):
+                if name in ("api", "sample") and k in r:
+                    r[k] = chains[r[k]] if not r.get("lent") else ()
+            if r.get("status") == 0:
+                r["status"] = None  # success is not told
+            if r.get("native") is not None:
+                r["native"] = tuple(v for k, v in get["code"][r["native"]].items() if k != "id")
+            if r.get("args"):
+                r["args"] = {k: json.dumps(v, sort_keys=True) for k, v in json.loads("{" + r["args"] + "}").items()}
+            for k in ("detail", "source", "row_id", "lent", "created", "destroyed", "row", *(["id"] if "row_id" not in r else [])):
+                r.pop(k, None)
+        # not details that say nothing, nor what never ended (it lasts to the end then)
+        get[name] = [r for r in get[name] if any(v not in (None, 0, ()) for v in r.values()) and not nameless(r.get("track"))
+                     and r.get("dur", 0) is not None]
+    return get
+
+
+def nameless(track):
+    """A thread that has only a name gets a number."""
+    return track is not None and track[0] == "thread" and track[2] is None
+
+
+def said(err):
+    for line in err.split("\n"):
+        if line.startswith("assay: not written") and ": " in line:
+            text = line.split(" for it: ", 1)[1]
+            return {what: int(n.replace(",", "")) for n, what in re.findall(r"([\d,]*\d) (.+?)(?=, [\d,]*\d |$)", text)}
+    return {}
+
+
+def lost(before, after, skip):
+    """Rows of the one that the other has not, by columns that are compared."""
+    columns = [k for k in before[0] if k != "args" and k not in skip]
+    left = collections.defaultdict(list)
+    for r in after:
+        left[tuple(r.get(k) for k in columns)].append(r.get("args") or {})
+    missing = []
+    for r in before:
+        twins = left.get(tuple(r[k] for k in columns), [])
+        want = ({} if "args" in skip else r.get("args") or {}).items()
+        twin = next((i for i, t in enumerate(twins) if want <= t.items()), None)
+        if twin is None:
+            missing.append(r)
+        else:
+            del twins[twin]
+    return missing
+
+
+def numbers(get, format):
+    """Numbers of further processes are raised in files that have one space of them."""
+    many = len({r["track"][1] for r in get["host"] if r["kind"] in ("runtime", "driver")}) > 1
+    return {"api.corr", "gpu.corr", "sync.corr", "sync.record_corr", *(["host.track"] if format in ("xplane", "grouped") else [])} if many else set()
+
+
+def check(name, before, path, target, format):
+    code, _, err = tap.run("convert", path, target)
+    after = rows_of(str(target).rstrip("/"), f"{target}".rstrip("/") + ".back.db") if code == 0 else err
+    if isinstance(after, str):
+        tap.ok(f"{name} reads back", False, after)
+        return
+    told = said(err)
+    gone = {t: n for what, n in told.items() if what in ROWS for t in ROWS[what]}
+    columns = {c for what in told for c in COLUMNS.get(what, ())}
+    words = {w for f, w in WORDS if f in (ANY, format)} | numbers(before, format)
+    wrong = []
+    for table in TABLES:
+        rows = before[table]
+        if not rows or table in words:
+            continue
+        skip = {c.split(".")[1] for c in columns | words if c.startswith(table + ".")}
+        missing = lost(rows, after[table], skip)
+        if len(missing) != gone.get(table, 0):
+            blame = [k for k in rows[0] if len(lost(rows, after[table], skip | {k})) < len(missing)]
+            wrong.append(f"{table}: {len(missing)} rows differ, {gone.get(table, 0)} told; {blame} {missing[:1]}")
+    tap.ok(f"what {pathlib.Path(target).name} leaves out of {name} is what is missing", not wrong, "\n".join(w[:600] for w in wrong))
+
+
+def inputs(tmp):
+    yield "train", tap.ROOT / "demo/train.json.gz"
+    yield "run", tap.ROOT / "demo/run"
+    yield "jax", tap.ROOT / "tests/xplane/jax.xplane.pb.gz"
+    yield "nsys", tap.ROOT / "tests/fuzz/seeds/nsys/made.sqlite"
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        for name, path in inputs(folder):
+            before = rows_of(path, f"{folder}/{name}.db")
+            for out, format in WRITERS.items():
+                to = pathlib.Path(folder) / name
+                to.mkdir(exist_ok=True)
+                check(name, before, path, f"{to}/{out}", format)
+
+
+main()
+tap.done()
