@@ -13,32 +13,22 @@
 	static_assert(sizeof(((theirs *)0)->their_field) == sizeof(((ours *)0)->our_field),        \
 		      #theirs "." #their_field " size");
 #define SAME(theirs, ours, field) FIELD(theirs, field, ours, field)
+/* SAME() for each of up to 27 fields. */
+#define ALIKE(theirs, ours, ...) AGAIN(EACH(theirs, ours, __VA_ARGS__))
+#define EACH(theirs, ours, field, ...)                                                             \
+	SAME(theirs, ours, field) __VA_OPT__(NEXT NOTHING()(theirs, ours, __VA_ARGS__))
+#define NEXT() EACH
+#define NOTHING
+#define AGAIN(...)   AGAIN3(AGAIN3(AGAIN3(__VA_ARGS__)))
+#define AGAIN3(...)  AGAIN9(AGAIN9(AGAIN9(__VA_ARGS__)))
+#define AGAIN9(...)  AGAIN27(AGAIN27(AGAIN27(__VA_ARGS__)))
+#define AGAIN27(...) __VA_ARGS__
 
 #define FIELDS(theirs)                                                                             \
-	FIELD(theirs, kind, cupti_kernel, kind)                                                    \
-	FIELD(theirs, registersPerThread, cupti_kernel, registersPerThread)                        \
-	FIELD(theirs, start, cupti_kernel, start)                                                  \
-	FIELD(theirs, end, cupti_kernel, end)                                                      \
-	FIELD(theirs, completed, cupti_kernel, completed)                                          \
-	FIELD(theirs, deviceId, cupti_kernel, deviceId)                                            \
-	FIELD(theirs, contextId, cupti_kernel, contextId)                                          \
-	FIELD(theirs, streamId, cupti_kernel, streamId)                                            \
-	FIELD(theirs, gridX, cupti_kernel, gridX)                                                  \
-	FIELD(theirs, gridY, cupti_kernel, gridY)                                                  \
-	FIELD(theirs, gridZ, cupti_kernel, gridZ)                                                  \
-	FIELD(theirs, blockX, cupti_kernel, blockX)                                                \
-	FIELD(theirs, blockY, cupti_kernel, blockY)                                                \
-	FIELD(theirs, blockZ, cupti_kernel, blockZ)                                                \
-	FIELD(theirs, staticSharedMemory, cupti_kernel, staticSharedMemory)                        \
-	FIELD(theirs, dynamicSharedMemory, cupti_kernel, dynamicSharedMemory)                      \
-	FIELD(theirs, localMemoryPerThread, cupti_kernel, localMemoryPerThread)                    \
-	FIELD(theirs, correlationId, cupti_kernel, correlationId)                                  \
-	FIELD(theirs, gridId, cupti_kernel, gridId)                                                \
-	FIELD(theirs, name, cupti_kernel, name)                                                    \
-	FIELD(theirs, queued, cupti_kernel, queued)                                                \
-	FIELD(theirs, submitted, cupti_kernel, submitted)                                          \
-	FIELD(theirs, graphNodeId, cupti_kernel, graphNodeId)                                      \
-	FIELD(theirs, graphId, cupti_kernel, graphId)
+	ALIKE(theirs, cupti_kernel, kind, registersPerThread, start, end, completed, deviceId,     \
+	      contextId, streamId, gridX, gridY, gridZ, blockX, blockY, blockZ,                    \
+	      staticSharedMemory, dynamicSharedMemory, localMemoryPerThread, correlationId,        \
+	      gridId, name, queued, submitted, graphNodeId, graphId)
 #if CUPTI_API_VERSION >= 130001
 FIELDS(CUpti_ActivityKernel10)
 #endif
@@ -47,20 +37,8 @@ FIELDS(CUpti_ActivityKernel8)
 #undef FIELDS
 
 #define FIELDS(theirs)                                                                             \
-	FIELD(theirs, kind, cupti_memcpy, kind)                                                    \
-	FIELD(theirs, copyKind, cupti_memcpy, copyKind)                                            \
-	FIELD(theirs, srcKind, cupti_memcpy, srcKind)                                              \
-	FIELD(theirs, dstKind, cupti_memcpy, dstKind)                                              \
-	FIELD(theirs, flags, cupti_memcpy, flags)                                                  \
-	FIELD(theirs, bytes, cupti_memcpy, bytes)                                                  \
-	FIELD(theirs, start, cupti_memcpy, start)                                                  \
-	FIELD(theirs, end, cupti_memcpy, end)                                                      \
-	FIELD(theirs, deviceId, cupti_memcpy, deviceId)                                            \
-	FIELD(theirs, contextId, cupti_memcpy, contextId)                                          \
-	FIELD(theirs, streamId, cupti_memcpy, streamId)                                            \
-	FIELD(theirs, correlationId, cupti_memcpy, correlationId)                                  \
-	FIELD(theirs, graphNodeId, cupti_memcpy, graphNodeId)                                      \
-	FIELD(theirs, graphId, cupti_memcpy, graphId)
+	ALIKE(theirs, cupti_memcpy, kind, copyKind, srcKind, dstKind, flags, bytes, start, end,    \
+	      deviceId, contextId, streamId, correlationId, graphNodeId, graphId)
 #if CUPTI_API_VERSION >= 26
 FIELDS(CUpti_ActivityMemcpy6)
 #endif
@@ -68,128 +46,62 @@ FIELDS(CUpti_ActivityMemcpy5)
 #undef FIELDS
 
 #define FIELDS(theirs)                                                                             \
-	FIELD(theirs, kind, cupti_memcpy_peer, kind)                                               \
-	FIELD(theirs, copyKind, cupti_memcpy_peer, copyKind)                                       \
-	FIELD(theirs, srcKind, cupti_memcpy_peer, srcKind)                                         \
-	FIELD(theirs, dstKind, cupti_memcpy_peer, dstKind)                                         \
-	FIELD(theirs, flags, cupti_memcpy_peer, flags)                                             \
-	FIELD(theirs, bytes, cupti_memcpy_peer, bytes)                                             \
-	FIELD(theirs, start, cupti_memcpy_peer, start)                                             \
-	FIELD(theirs, end, cupti_memcpy_peer, end)                                                 \
-	FIELD(theirs, deviceId, cupti_memcpy_peer, deviceId)                                       \
-	FIELD(theirs, contextId, cupti_memcpy_peer, contextId)                                     \
-	FIELD(theirs, streamId, cupti_memcpy_peer, streamId)                                       \
-	FIELD(theirs, srcDeviceId, cupti_memcpy_peer, srcDeviceId)                                 \
-	FIELD(theirs, dstDeviceId, cupti_memcpy_peer, dstDeviceId)                                 \
-	FIELD(theirs, correlationId, cupti_memcpy_peer, correlationId)                             \
-	FIELD(theirs, graphNodeId, cupti_memcpy_peer, graphNodeId)                                 \
-	FIELD(theirs, graphId, cupti_memcpy_peer, graphId)
+	ALIKE(theirs, cupti_memcpy_peer, kind, copyKind, srcKind, dstKind, flags, bytes, start,    \
+	      end, deviceId, contextId, streamId, srcDeviceId, dstDeviceId, correlationId,         \
+	      graphNodeId, graphId)
 FIELDS(CUpti_ActivityMemcpyPtoP4)
 FIELDS(CUpti_ActivityMemcpyPtoP3)
 #undef FIELDS
 
 #define FIELDS(theirs)                                                                             \
-	FIELD(theirs, kind, cupti_memset, kind)                                                    \
-	FIELD(theirs, value, cupti_memset, value)                                                  \
-	FIELD(theirs, bytes, cupti_memset, bytes)                                                  \
-	FIELD(theirs, start, cupti_memset, start)                                                  \
-	FIELD(theirs, end, cupti_memset, end)                                                      \
-	FIELD(theirs, deviceId, cupti_memset, deviceId)                                            \
-	FIELD(theirs, contextId, cupti_memset, contextId)                                          \
-	FIELD(theirs, streamId, cupti_memset, streamId)                                            \
-	FIELD(theirs, correlationId, cupti_memset, correlationId)                                  \
-	FIELD(theirs, flags, cupti_memset, flags)                                                  \
-	FIELD(theirs, memoryKind, cupti_memset, memoryKind)                                        \
-	FIELD(theirs, graphNodeId, cupti_memset, graphNodeId)                                      \
-	FIELD(theirs, graphId, cupti_memset, graphId)
+	ALIKE(theirs, cupti_memset, kind, value, bytes, start, end, deviceId, contextId, streamId, \
+	      correlationId, flags, memoryKind, graphNodeId, graphId)
 FIELDS(CUpti_ActivityMemset4)
 FIELDS(CUpti_ActivityMemset3)
 #undef FIELDS
 
 #define FIELDS(theirs)                                                                             \
-	FIELD(theirs, kind, cupti_api_record, kind)                                                \
-	FIELD(theirs, cbid, cupti_api_record, cbid)                                                \
-	FIELD(theirs, start, cupti_api_record, start)                                              \
-	FIELD(theirs, end, cupti_api_record, end)                                                  \
-	FIELD(theirs, processId, cupti_api_record, processId)                                      \
-	FIELD(theirs, threadId, cupti_api_record, threadId)                                        \
-	FIELD(theirs, correlationId, cupti_api_record, correlationId)                              \
-	FIELD(theirs, returnValue, cupti_api_record, returnValue)
+	ALIKE(theirs, cupti_api_record, kind, cbid, start, end, processId, threadId,               \
+	      correlationId, returnValue)
 FIELDS(CUpti_ActivityAPI)
 #undef FIELDS
 
 #define FIELDS(theirs)                                                                             \
-	FIELD(theirs, kind, cupti_sync, kind)                                                      \
-	FIELD(theirs, type, cupti_sync, type)                                                      \
-	FIELD(theirs, start, cupti_sync, start)                                                    \
-	FIELD(theirs, end, cupti_sync, end)                                                        \
-	FIELD(theirs, correlationId, cupti_sync, correlationId)                                    \
-	FIELD(theirs, contextId, cupti_sync, contextId)                                            \
-	FIELD(theirs, streamId, cupti_sync, streamId)                                              \
-	FIELD(theirs, cudaEventId, cupti_sync, cudaEventId)                                        \
-	FIELD(theirs, cudaEventSyncId, cupti_sync, cudaEventSyncId)                                \
-	FIELD(theirs, returnValue, cupti_sync, returnValue)
+	ALIKE(theirs, cupti_sync, kind, type, start, end, correlationId, contextId, streamId,      \
+	      cudaEventId, cudaEventSyncId, returnValue)
 #if CUPTI_API_VERSION >= 26
 FIELDS(CUpti_ActivitySynchronization2)
 #endif
 #undef FIELDS
 
 #define FIELDS(theirs)                                                                             \
-	FIELD(theirs, kind, cupti_sync, kind)                                                      \
-	FIELD(theirs, type, cupti_sync, type)                                                      \
-	FIELD(theirs, start, cupti_sync, start)                                                    \
-	FIELD(theirs, end, cupti_sync, end)                                                        \
-	FIELD(theirs, correlationId, cupti_sync, correlationId)                                    \
-	FIELD(theirs, contextId, cupti_sync, contextId)                                            \
-	FIELD(theirs, streamId, cupti_sync, streamId)                                              \
-	FIELD(theirs, cudaEventId, cupti_sync, cudaEventId)
+	ALIKE(theirs, cupti_sync, kind, type, start, end, correlationId, contextId, streamId,      \
+	      cudaEventId)
 FIELDS(CUpti_ActivitySynchronization)
 #undef FIELDS
 
 #define FIELDS(theirs)                                                                             \
-	FIELD(theirs, kind, cupti_event, kind)                                                     \
-	FIELD(theirs, correlationId, cupti_event, correlationId)                                   \
-	FIELD(theirs, contextId, cupti_event, contextId)                                           \
-	FIELD(theirs, streamId, cupti_event, streamId)                                             \
-	FIELD(theirs, eventId, cupti_event, eventId)                                               \
-	FIELD(theirs, deviceId, cupti_event, deviceId)                                             \
-	FIELD(theirs, deviceTimestamp, cupti_event, deviceTimestamp)                               \
-	FIELD(theirs, cudaEventSyncId, cupti_event, cudaEventSyncId)
+	ALIKE(theirs, cupti_event, kind, correlationId, contextId, streamId, eventId, deviceId,    \
+	      deviceTimestamp, cudaEventSyncId)
 #if CUPTI_API_VERSION >= 26
 FIELDS(CUpti_ActivityCudaEvent2)
 #endif
 #undef FIELDS
 
-#define FIELDS(theirs)                                                                             \
-	FIELD(theirs, kind, cupti_event, kind)                                                     \
-	FIELD(theirs, correlationId, cupti_event, correlationId)                                   \
-	FIELD(theirs, contextId, cupti_event, contextId)                                           \
-	FIELD(theirs, streamId, cupti_event, streamId)                                             \
-	FIELD(theirs, eventId, cupti_event, eventId)
+#define FIELDS(theirs) ALIKE(theirs, cupti_event, kind, correlationId, contextId, streamId, eventId)
 FIELDS(CUpti_ActivityCudaEvent)
 #undef FIELDS
 
 #define FIELDS(theirs)                                                                             \
-	FIELD(theirs, kind, cupti_device, kind)                                                    \
-	FIELD(theirs, globalMemorySize, cupti_device, globalMemorySize)                            \
-	FIELD(theirs, numThreadsPerWarp, cupti_device, numThreadsPerWarp)                          \
-	FIELD(theirs, numMultiprocessors, cupti_device, numMultiprocessors)                        \
-	FIELD(theirs, computeCapabilityMajor, cupti_device, computeCapabilityMajor)                \
-	FIELD(theirs, computeCapabilityMinor, cupti_device, computeCapabilityMinor)                \
-	FIELD(theirs, id, cupti_device, id)                                                        \
-	FIELD(theirs, uuid, cupti_device, uuid)                                                    \
-	FIELD(theirs, name, cupti_device, name)
+	ALIKE(theirs, cupti_device, kind, globalMemorySize, numThreadsPerWarp, numMultiprocessors, \
+	      computeCapabilityMajor, computeCapabilityMinor, id, uuid, name)
 #if CUPTI_API_VERSION >= 20
 FIELDS(CUpti_ActivityDevice5)
 #endif
 FIELDS(CUpti_ActivityDevice4)
 #undef FIELDS
 
-#define FIELDS(theirs)                                                                             \
-	FIELD(theirs, kind, cupti_context, kind)                                                   \
-	FIELD(theirs, contextId, cupti_context, contextId)                                         \
-	FIELD(theirs, deviceId, cupti_context, deviceId)                                           \
-	FIELD(theirs, nullStreamId, cupti_context, nullStreamId)
+#define FIELDS(theirs) ALIKE(theirs, cupti_context, kind, contextId, deviceId, nullStreamId)
 #if CUPTI_API_VERSION >= 23
 FIELDS(CUpti_ActivityContext3)
 #endif
@@ -197,27 +109,13 @@ FIELDS(CUpti_ActivityContext)
 #undef FIELDS
 
 #define FIELDS(theirs)                                                                             \
-	FIELD(theirs, kind, cupti_stream, kind)                                                    \
-	FIELD(theirs, contextId, cupti_stream, contextId)                                          \
-	FIELD(theirs, streamId, cupti_stream, streamId)                                            \
-	FIELD(theirs, priority, cupti_stream, priority)                                            \
-	FIELD(theirs, flag, cupti_stream, flag)                                                    \
-	FIELD(theirs, correlationId, cupti_stream, correlationId)
+	ALIKE(theirs, cupti_stream, kind, contextId, streamId, priority, flag, correlationId)
 FIELDS(CUpti_ActivityStream)
 #undef FIELDS
 
 #define FIELDS(theirs)                                                                             \
-	FIELD(theirs, kind, cupti_memory, kind)                                                    \
-	FIELD(theirs, memoryOperationType, cupti_memory, memoryOperationType)                      \
-	FIELD(theirs, memoryKind, cupti_memory, memoryKind)                                        \
-	FIELD(theirs, correlationId, cupti_memory, correlationId)                                  \
-	FIELD(theirs, address, cupti_memory, address)                                              \
-	FIELD(theirs, bytes, cupti_memory, bytes)                                                  \
-	FIELD(theirs, timestamp, cupti_memory, timestamp)                                          \
-	FIELD(theirs, deviceId, cupti_memory, deviceId)                                            \
-	FIELD(theirs, contextId, cupti_memory, contextId)                                          \
-	FIELD(theirs, streamId, cupti_memory, streamId)                                            \
-	FIELD(theirs, name, cupti_memory, name)                                                    \
+	ALIKE(theirs, cupti_memory, kind, memoryOperationType, memoryKind, correlationId, address, \
+	      bytes, timestamp, deviceId, contextId, streamId, name)                               \
 	FIELD(theirs, memoryPoolConfig.address, cupti_memory, poolAddress)
 #if CUPTI_API_VERSION >= 24
 FIELDS(CUpti_ActivityMemory4)
@@ -226,12 +124,7 @@ FIELDS(CUpti_ActivityMemory3)
 #undef FIELDS
 
 #define FIELDS(theirs)                                                                             \
-	FIELD(theirs, kind, cupti_overhead, kind)                                                  \
-	FIELD(theirs, overheadKind, cupti_overhead, overheadKind)                                  \
-	FIELD(theirs, objectKind, cupti_overhead, objectKind)                                      \
-	FIELD(theirs, start, cupti_overhead, start)                                                \
-	FIELD(theirs, end, cupti_overhead, end)                                                    \
-	FIELD(theirs, correlationId, cupti_overhead, correlationId)                                \
+	ALIKE(theirs, cupti_overhead, kind, overheadKind, objectKind, start, end, correlationId)   \
 	FIELD(theirs, objectId.pt.threadId, cupti_overhead, threadId)
 #if CUPTI_API_VERSION >= 22
 FIELDS(CUpti_ActivityOverhead3)
@@ -242,14 +135,8 @@ FIELDS(CUpti_ActivityOverhead2)
 #undef FIELDS
 
 #define FIELDS(theirs)                                                                             \
-	FIELD(theirs, kind, cupti_graph, kind)                                                     \
-	FIELD(theirs, correlationId, cupti_graph, correlationId)                                   \
-	FIELD(theirs, start, cupti_graph, start)                                                   \
-	FIELD(theirs, end, cupti_graph, end)                                                       \
-	FIELD(theirs, deviceId, cupti_graph, deviceId)                                             \
-	FIELD(theirs, graphId, cupti_graph, graphId)                                               \
-	FIELD(theirs, contextId, cupti_graph, contextId)                                           \
-	FIELD(theirs, streamId, cupti_graph, streamId)
+	ALIKE(theirs, cupti_graph, kind, correlationId, start, end, deviceId, graphId, contextId,  \
+	      streamId)
 #if CUPTI_API_VERSION >= 21
 FIELDS(CUpti_ActivityGraphTrace2)
 #endif
@@ -330,7 +217,8 @@ static_assert((int)CUPTI_STREAM_CREATED == CUPTI_CBID_RESOURCE_STREAM_CREATED &&
 		      (int)CUPTI_ENTER == CUPTI_API_ENTER && (int)CUPTI_EXIT == CUPTI_API_EXIT,
 	      "callbacks");
 
-#define PLACE(call, member, at)                                                                    \
+#define PLACE(call, member, at) PLACE_IN(call, member, at)
+#define PLACE_IN(call, member, at)                                                                 \
 	static_assert(offsetof(call##_params, member) == (at), #call "." #member);
 PLACE(cudaEventRecord_v3020, event, 0)
 PLACE(cudaEventRecord_v3020, stream, 8)
@@ -417,11 +305,18 @@ PLACE(cudaGraphLaunch_v10000, stream, 8)
 PLACE(cuGraphLaunch, hStream, 8)
 PLACE(cudaLaunchKernelExC_v11060, config, 0)
 PLACE(cuLaunchKernelEx, config, 0)
-PLACE(cudaSignalExternalSemaphoresAsync_v11020, extSemArray, 0)
-PLACE(cudaSignalExternalSemaphoresAsync_v11020, paramsArray, 8)
-PLACE(cudaSignalExternalSemaphoresAsync_v11020, numExtSems, 16)
-PLACE(cudaSignalExternalSemaphoresAsync_v11020, stream, 24)
-PLACE(cudaWaitExternalSemaphoresAsync_v11020, stream, 24)
+#if CUPTI_API_VERSION >= 130001
+#define SIGNAL cudaSignalExternalSemaphoresAsync_v11020
+#define WAIT   cudaWaitExternalSemaphoresAsync_v11020
+#else
+#define SIGNAL cudaSignalExternalSemaphoresAsync_v2_v11020
+#define WAIT   cudaWaitExternalSemaphoresAsync_v2_v11020
+#endif
+PLACE(SIGNAL, extSemArray, 0)
+PLACE(SIGNAL, paramsArray, 8)
+PLACE(SIGNAL, numExtSems, 16)
+PLACE(SIGNAL, stream, 24)
+PLACE(WAIT, stream, 24)
 PLACE(cuSignalExternalSemaphoresAsync, stream, 24)
 PLACE(cuIpcGetEventHandle, pHandle, 0)
 PLACE(cuIpcGetEventHandle, event, 8)
