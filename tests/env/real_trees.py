@@ -158,7 +158,8 @@ def check_debian(suite, root):
 
 
 def kernel_files(root, library, package):
-    return sum(f"/{library}/" in f and "/share/" not in f and os.path.isfile(root + f) for f in dpkg_says(root, "-L", package).splitlines())
+    """Programs lie there, too: rocFFT's compiler is one."""
+    return sum(f"/{library}/" in f and "." in os.path.basename(f) and os.path.isfile(root + f) for f in dpkg_says(root, "-L", package).splitlines())
 
 
 def main():
