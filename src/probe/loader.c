@@ -511,6 +511,41 @@ static void start_framework(struct loader *l, const char *program)
 		}
 }
 
+/* As the first copy's name asks for it. */
+static void open_one(struct loader *l, size_t from, const assay_lib *lib)
+{
+	struct found hit;
+	for (size_t i = 0; i < lib->copies.n; i++) {
+		const char *name = lib->copies.p[i].file->soname;
+		if (name && already(l, name))
+			return;
+		if (name && search(l, (int)from, name, &hit)) {
+			size_t first = l->objects.n;
+			add_loaded(l, hit.file, hit.path, name, hit.by, (int)from);
+			load_all(l, first);
+			return;
+		}
+	}
+}
+
+/* XLA needs none of NVIDIA's libraries at its start: it opens them by name, on the search path of
+ * its plugin, which has the folders of their wheels. */
+static void open_by_name(struct loader *l)
+{
+	static const char *const opened[] = {"cudart", "cudnn", "cublas", "cublasLt",
+					     "nccl",   "cupti", "cuda"};
+	for (size_t i = 0, n = l->objects.n; i < n; i++) {
+		const assay_file *f = l->objects.p[i].file;
+		const char *path = f->runpath ? f->runpath : f->rpath;
+		if (l->objects.p[i].parent >= 0 || !path || !strstr(path, "/nvidia/"))
+			continue;
+		for (size_t k = 0; k < l->c->env->libs.n; k++)
+			for (size_t o = 0; o < ASSAY_COUNT_OF(opened); o++)
+				if (!strcmp(l->c->env->libs.p[k].name, opened[o]))
+					open_one(l, i, &l->c->env->libs.p[k]);
+	}
+}
+
 static void other_frameworks(struct loader *l)
 {
 	static const char *const names[] = {"jax", "tensorflow"};
@@ -521,6 +556,7 @@ static void other_frameworks(struct loader *l)
 				     .library_path = l->library_path,
 				     .program = &p};
 		start_framework(&own, names[i]);
+		open_by_name(&own);
 		keep_objects(&own);
 		if (own.objects.n)
 			*assay_push(&l->c->env->programs) = p;

@@ -100,6 +100,20 @@ def _(r):
     assert d["assay"]["therock"] == {"the_rock_commit": "e" * 40, "pins.rocBLAS": "f" * 40 + " + 2 patches"}, d["assay"]["therock"]
 
 
+@case("effective.jax_opens_nvidias_libraries_by_name")
+def _(r):
+    """Its plugin needs none of them (jax-cuda12-pjrt 0.10): RPATH has the wheels' folders."""
+    r.venv().dist("jax", "0.10.2").dist("nvidia-cuda-runtime-cu12", "12.9.79").dist("nvidia-cuda-nvrtc-cu12", "12.9.86")
+    r.file(f"/{SITE}/jax_plugins/xla_cuda12/xla_cuda_plugin.so",
+           elf(soname="xla_cuda_plugin.so", needed=("libc.so.6",), rpath="$ORIGIN/../../nvidia/cublas/lib:$ORIGIN/../../nvidia/cuda_runtime/lib"))
+    r.file(f"/{SITE}/nvidia/cuda_runtime/lib/libcudart.so.12", elf(soname="libcudart.so.12"))
+    r.file(f"/{SITE}/nvidia/cuda_nvrtc/lib/libnvrtc.so.12", elf(soname="libnvrtc.so.12"))
+    r.file("/usr/lib/x86_64-linux-gnu/libcudart.so.12", elf(soname="libcudart.so.12", payload=b"another"))
+    used = r.probe()["assay"]["effective"]["jax"]["libraries"]
+    assert list(used) == ["cudart"], used
+    assert used["cudart"]["path"].endswith("/nvidia/cuda_runtime/lib/libcudart.so.12") and used["cudart"]["by"] == "RPATH of xla_cuda_plugin.so", used
+
+
 @case("effective.a_jax_tree_is_whole_without_torch")
 def _(r):
     r.rocm().kfd().venv().dist("jax", "0.8.0").dist("jaxlib", "0.8.0").dist("jax-rocm7-plugin", "0.8.0").dist("jax-rocm7-pjrt", "0.8.0")
