@@ -6,7 +6,7 @@
  *   FAKE_ROCPROF_DROP=N    so many records are dropped
  *   FAKE_ROCPROF_REFUSE=K  the service of kind K is refused
  *   FAKE_ROCPROF_CLOCK=NS  its clock is so much ahead
- *   FAKE_ROCPROF_SLOW=MS   a flush takes at least so long
+ *   FAKE_ROCPROF_SLOW=MS   a flush takes at least so long, who asked for it longer
  *
  * As unkind as the real one: a DISCARD buffer has one half but flush turns to the other, where 0.x
  * throws and 1.0 loses the record without counting it; a full LOSSLESS buffer makes the thread that
@@ -357,16 +357,26 @@ static int flush_locked(buffer *b, int wait)
 	return 0;
 }
 
+/* The real one waits for its threads in a place that is gone once it has ended. */
 API int rocprofiler_flush_buffer(uint64_t id)
 {
+	enum { LATER = 4 };
 	client *c = client_of(id / 16);
-	if (sdk.done > 0)
+	int ends = sdk.done;
+	if (ends > 0) {
+		fprintf(stderr, "ERROR: a flush after the end is ignored\n");
 		return FINALIZED;
+	}
 	if (!c || id % 16 >= BUFFERS || !c->buffers[id % 16].fn)
 		return NOT_FOUND;
 	pthread_mutex_lock(&sdk.lock);
 	sdk.in_flush++;
 	int rc = flush_locked(&c->buffers[id % 16], 1);
+	if (!ends && sdk.slow_ms) {
+		pthread_mutex_unlock(&sdk.lock);
+		usleep(LATER * sdk.slow_ms * 1000);
+		pthread_mutex_lock(&sdk.lock);
+	}
 	sdk.in_flush--;
 	pthread_mutex_unlock(&sdk.lock);
 	return rc;
@@ -515,6 +525,7 @@ static void finalize_all(void)
 		fatal("a flush uses threads that are gone");
 	sdk.done = 1;
 	pthread_mutex_unlock(&sdk.lock);
+	usleep(sdk.slow_ms * 1000); /* its threads end */
 }
 
 /* With one client the whole SDK, with several that client alone. */

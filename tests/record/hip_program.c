@@ -458,7 +458,9 @@ int main(int argc, char **argv)
 	if (second)
 		load(second);
 	deliver();
-	if (!strcmp(end, "fork")) {
+	if (strstr(end, "later"))
+		usleep(250000);
+	if (!strncmp(end, "fork", 4)) {
 		pid_t pid = fork();
 		if (pid == 0)
 			exit(0);
@@ -467,8 +469,6 @@ int main(int argc, char **argv)
 	if (!strcmp(end, "_exit") || !strcmp(end, "kill"))
 		for (int tries = 0; records_wait() && tries < 300000; tries++)
 			usleep(1000);
-	if (!strcmp(end, "later"))
-		usleep(250000);
 	if (!strcmp(end, "kill"))
 		kill(getpid(), 9);
 	if (!strcmp(end, "_exit"))
