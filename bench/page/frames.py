@@ -75,6 +75,7 @@ def measure(source):
     try:
         ready = load(driver, page)
         spans, path = driver.execute_script("return [assay.data.spans, stretchesOf(assay.data)?.n ?? 0]")
+        driver.execute_cdp_cmd("HeapProfiler.collectGarbage", {})
         heap = driver.execute_cdp_cmd("Runtime.getHeapUsage", {})
         print(f"\n{pathlib.Path(source).name}: {spans:,} events, {page.stat().st_size / 1e6:.1f} MB, written in {wrote:.1f} s; ready after {ready:.0f} ms, "
               f"{(heap['usedSize'] + heap.get('backingStorageSize', 0)) / 1e6:.0f} MB of script memory")
