@@ -140,6 +140,6 @@ export function findings(data, go, ...notes) {
 	const rows = findingRows(data);
 	return el("aside.findings", { "aria-labelledby": "findings-title" },
 		el("h2", { id: "findings-title" }, "What to change"),
-		...notes,
-		rows.length ? el("ol.verdicts", { id: "verdicts" }, ...rows.map((r) => card(data, r, go))) : el("p.muted", {}, "Nothing stands out in this run."));
+		rows.length ? el("ol.verdicts", { id: "verdicts" }, ...rows.map((r) => card(data, r, go))) : el("p.muted", {}, "Nothing stands out in this run."),
+		...notes);
 }

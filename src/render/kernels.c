@@ -52,11 +52,25 @@ static size_t parting(const char *a, const char *b)
 	return differ - at > EXCERPT / 2 ? differ - 4 : at;
 }
 
+/* Up to the bracket that closes what was open before: of "4>(int)" one letter. */
+static size_t within_brackets(const char *text)
+{
+	size_t n = 0;
+	for (int open = 0; text[n]; n++) {
+		open += strchr("<(", text[n]) ? 1 : strchr(">)", text[n]) ? -1 : 0;
+		if (open < 0)
+			break;
+	}
+	return n;
+}
+
 /* "[4, float]": what stands in this name where it parts from another of the same label. */
 static const char *apart(assay_printout *p, const char *label, const char *name, size_t at,
 			 size_t room)
 {
-	const char *what = assay_cut(&p->scratch, name + at, EXCERPT);
+	size_t inside = within_brackets(name + at);
+	const char *what = assay_printf(&p->scratch, "%.*s", (int)inside, name + at);
+	what = assay_cut(&p->scratch, inside ? what : name + at, EXCERPT);
 	size_t used = strlen(what) + 3;
 	return assay_printf(&p->scratch, "%s [%s]",
 			    assay_cut(&p->scratch, label, room > used + 8 ? room - used : 8), what);
@@ -167,7 +181,7 @@ TEST(kernels_of_one_label_are_told_apart)
 		run->part.t.kernel.name[rows[i]] = assay_sid_of(run, names[i]);
 	}
 	const char **label = assay_kernel_labels(&p, rows, ASSAY_COUNT_OF(names), 40);
-	CHECK(!strcmp(label[0], "k [4>(int)]") && !strcmp(label[1], "k [8>(int)]"));
+	CHECK(!strcmp(label[0], "k [4]") && !strcmp(label[1], "k [8]"));
 	CHECK(!strcmp(label[2], "other") && !strcmp(label[3], "k #2"));
 	assay_arena_free(&p.scratch);
 	assay_run_free(run);
