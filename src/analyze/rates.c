@@ -1,6 +1,8 @@
 /* The table of devices, and how one is recognised. */
 #include "analyze/rates.h"
 
+#include <assert.h>
+
 #include "base/input.h"
 #include "base/json.h"
 #include "base/test.h"
@@ -25,7 +27,7 @@ static const struct device {
 #include "analyze/rates.def"
 #undef RATE
 };
-_Static_assert(ASSAY_MATH_FP64 == 1 && ASSAY_MATH_FP4 == 8, "rates.def has their order");
+static_assert(ASSAY_MATH_FP64 == 1 && ASSAY_MATH_FP4 == 8, "rates.def has their order");
 
 /* What the input says about a device. */
 struct told {

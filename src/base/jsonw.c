@@ -2,6 +2,7 @@
  * valid. */
 #include "base/jsonw.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -215,6 +216,7 @@ void assay_jsonw_open_flat(assay_jsonw *w, const char *key, char bracket)
 void assay_jsonw_close(assay_jsonw *w, char bracket)
 {
 	bool any = w->comma, flat = is_flat(w);
+	assert(w->depth);
 	w->depth--;
 	char *to = room(w, break_max(w) + 1);
 	if (any && !flat)

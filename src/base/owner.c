@@ -1,5 +1,6 @@
 #include "base/owner.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -154,7 +155,8 @@ void assay_leave(assay_frame *f)
 {
 	if (f->inside)
 		return;
-	while (f->newest) /* what stays open is no longer this call's to undo */
+	assert(newest == f); /* frames are left in the order of the stack */
+	while (f->newest)    /* what stays open is no longer this call's to undo */
 		assay_undo_drop(f->newest);
 	newest = f->outer;
 }

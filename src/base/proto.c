@@ -1,6 +1,9 @@
 /* The wire format's five kinds of value. */
 #include "base/proto.h"
 
+#include <assert.h>
+
+#include "base/owner.h"
 #include "base/test.h"
 #include "base/utf8.h"
 
@@ -222,7 +225,12 @@ size_t assay_protow_open(assay_protow *w, uint32_t field)
 
 void assay_protow_close(assay_protow *w, size_t mark)
 {
+	assert(mark >= LENGTH_BYTES && mark <= w->out.n);
 	size_t n = w->out.n - mark;
+	if (n >> 7 * LENGTH_BYTES)
+		assay_give_up(ASSAY_LIMIT,
+			      "a part of the output has %zu bytes, more than the 256 MB that fit",
+			      n);
 	for (int i = 0; i < LENGTH_BYTES; i++)
 		w->out.p[mark - LENGTH_BYTES + (size_t)i] =
 			(char)((n >> 7 * i & 0x7f) | (i < LENGTH_BYTES - 1 ? 0x80 : 0));

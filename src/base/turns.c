@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "base/turns.h"
 
+#include <assert.h>
 #include <sched.h>
 #include <stdlib.h>
 
@@ -45,6 +46,7 @@ static void end_turn(struct turns *t, bool over)
 {
 	pthread_mutex_lock(&t->lock);
 	t->over |= over;
+	assert(t->done < t->taken);
 	t->done++;
 	pthread_cond_broadcast(&t->turn);
 	pthread_mutex_unlock(&t->lock);

@@ -315,7 +315,6 @@ static void set_right(assay_part *p, uint32_t *column, size_t base, const assay_
 	*column = assay_map_get(rows, number_key((assay_str){text, n}));
 	assay_count(p, ASSAY_ISSUE_bad_record, *column == ASSAY_MAP_ABSENT);
 }
-_Static_assert(ASSAY_MAP_ABSENT == ASSAY_NO_ROW, "a stack that is not known is none");
 
 void assay_file_stacks_end(assay_file_stacks *f, assay_part *p)
 {

@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/map.h"
 #include "base/owner.h"
 #include "base/test.h"
+
+static_assert(ASSAY_MAP_ABSENT == ASSAY_NO_ROW, "what a map does not have is no row");
 
 const char *const assay_col_type_name[ASSAY_COL_TYPE_COUNT] = {
 #define X(id, c, public, name) name,
@@ -97,7 +100,7 @@ const assay_table_id assay_host_detail[ASSAY_HOST_KIND_COUNT] = {
 
 #define NAMES(array, list, count)                                                                  \
 	const char *const array[] = {list(X)};                                                     \
-	_Static_assert(ASSAY_COUNT_OF(array) == count, "one name per " #array)
+	static_assert(ASSAY_COUNT_OF(array) == count, "one name per " #array)
 #define X(id, name) name,
 NAMES(assay_gpu_kind_name, ASSAY_GPU_KINDS, ASSAY_GPU_KIND_COUNT);
 NAMES(assay_track_kind_name, ASSAY_TRACK_KINDS, ASSAY_TRACK_KIND_COUNT);

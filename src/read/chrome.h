@@ -2,6 +2,8 @@
 #ifndef ASSAY_READ_CHROME_H
 #define ASSAY_READ_CHROME_H
 
+#include <assert.h>
+
 #include "base/cpu.h"
 #include "base/pump.h"
 #include "base/json.h"
@@ -101,7 +103,7 @@ typedef enum chrome_how {
 } chrome_how;
 extern const chrome_how chrome_arg_how[CHROME_ARG_COUNT];
 
-_Static_assert(CHROME_ARG_COUNT <= 64, "one bit per argument in chrome_event.has");
+static_assert(CHROME_ARG_COUNT <= 64, "one bit per argument in chrome_event.has");
 
 /* A set of words. Writers repeat the same keys in the same order, so the one that followed last
  * time is tried first: the branch predictor then runs ahead of the text, which a search for the

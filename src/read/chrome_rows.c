@@ -1,6 +1,7 @@
 /* From parsed events to rows: categories, tracks, and the pairing of begin and end events. */
 #include "read/chrome.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "read/rocprof.h"
@@ -24,7 +25,7 @@ static const struct category {
 #define CATEGORY_MARK(name)      {name, TO_MARK, 0},
 #include "read/category.def"
 };
-_Static_assert(ASSAY_COUNT_OF(categories) <= CHROME_CATS, "room for every category");
+static_assert(ASSAY_COUNT_OF(categories) <= CHROME_CATS, "room for every category");
 
 static void add_word(chrome_words *w, const char *text, int id)
 {
@@ -223,7 +224,7 @@ static assay_sid text_of(chrome_worker *w, assay_str s, bool escaped)
 			      id};
 	return id;
 }
-_Static_assert(CHROME_SEEN == 1 << 9, "the slot is the top nine bits");
+static_assert(CHROME_SEEN == 1 << 9, "the slot is the top nine bits");
 
 /* A new row whose columns the caller sets all: skips filling in absent values. */
 #define NEW_ROW(w, table)                                                                          \

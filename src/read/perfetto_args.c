@@ -1,6 +1,7 @@
 /* Annotations of Perfetto's events: those with a column by name, the rest as JSON members. */
 #include "read/perfetto.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 /* How a value is taken: a number; three of them ("1 x 2 x 3" or "n (x=1, y=2, z=3)"); the first
@@ -96,7 +97,7 @@ static unsigned known_arg(perfetto *x, assay_sid key)
 	}
 	return x->arg_of.p[key] == NOT_KNOWN ? NOT_KNOWN : x->arg_of.p[key] - 1u;
 }
-_Static_assert(ASSAY_COUNT_OF(known) < NOT_KNOWN, "one byte a name");
+static_assert(ASSAY_COUNT_OF(known) < NOT_KNOWN, "one byte a name");
 
 /* The next run of digits; false when there is none. */
 static bool digits(assay_str *s, int64_t *out)

@@ -1,4 +1,6 @@
 /* Track events: slices, instants, counters, and the events of old Chrome inside them. */
+#include <assert.h>
+
 #include "read/perfetto.h"
 
 #include "model/streams.h"
@@ -96,7 +98,7 @@ static unsigned category_of(perfetto *x, assay_sid cat)
 	return x->category_of.p[cat] == UNKNOWN_CATEGORY ? UNKNOWN_CATEGORY
 							 : x->category_of.p[cat] - 1u;
 }
-_Static_assert(ASSAY_COUNT_OF(categories) < UNKNOWN_CATEGORY, "one byte a category");
+static_assert(ASSAY_COUNT_OF(categories) < UNKNOWN_CATEGORY, "one byte a category");
 
 /* The first category is shown; the first known one says what the slice is. */
 static void take_category(perfetto *x, event *e, assay_sid cat)

@@ -199,7 +199,6 @@ uint32_t perfetto_stack_of(perfetto *x, uint32_t sequence, uint64_t iid)
 	assay_count(x->part, ASSAY_ISSUE_bad_record, at == ASSAY_MAP_ABSENT);
 	return at;
 }
-_Static_assert(ASSAY_MAP_ABSENT == ASSAY_NO_ROW, "a stack that is not known is none");
 
 /* Libraries between two functions of Python are the interpreter's own. */
 perfetto_stack perfetto_stack_split(perfetto *x, uint32_t stack)

@@ -1,6 +1,7 @@
 /* Finds CPython in this process, chooses the layout of its version, and proves it on the caller's
  * own stack before anything is read by plain loads. */
 #define _GNU_SOURCE /* RTLD_DEFAULT, dl_iterate_phdr */
+#include <assert.h>
 #include <dlfcn.h>
 #include <link.h>
 #include <pthread.h>
@@ -53,7 +54,7 @@ static const assay_py_layout layouts[] = {
 #undef FIELD
 #undef PUBLISHED
 };
-_Static_assert(sizeof layouts / sizeof *layouts == LAST_MINOR - FIRST_MINOR + 1, "a row a version");
+static_assert(sizeof layouts / sizeof *layouts == LAST_MINOR - FIRST_MINOR + 1, "a row a version");
 
 /* Where the published offsets stand, by version. */
 static const struct published {

@@ -92,8 +92,6 @@ void assay_link(assay_run *run)
 	assay_map_free(&calls);
 }
 
-_Static_assert(ASSAY_MAP_ABSENT == ASSAY_NO_ROW, "an absent call is no row");
-
 static void add_call(assay_run *run, assay_host_kind kind, uint64_t corr)
 {
 	assay_tables *t = &run->part.t;
