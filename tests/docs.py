@@ -151,8 +151,11 @@ def main():
         tap.ok(f"{what} that documents name are there", not bad, "\n".join(bad))
     bad = list(missing_proofs((ROOT / "docs/security.md").read_text()))
     tap.ok("every claim of the threat model names a test that is there", not bad, "\n".join(bad))
+    page = (ROOT / "docs/design.md").read_text()
     for name in sorted(FOLDERS):
-        tap.ok(f"the map has src/{name}", f"| src/{name} |" in (ROOT / "docs/design.md").read_text())
+        tap.ok(f"the map has src/{name}", f"| src/{name} |" in page)
+    for path in sorted([*(ROOT / "src/names").glob("*.def"), *(ROOT / "src/model").glob("*.def")]):
+        tap.ok(f"the map has {path.name}", f"`{path.name}`" in page)
     version = constant("define ASSAY_VERSION")
     out = subprocess.run([tap.ASSAY, "--version"], capture_output=True, text=True).stdout
     tap.ok("the program has the header's version", version in out, out)
