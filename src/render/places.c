@@ -4,6 +4,7 @@
 #include "base/fmt.h"
 #include "base/map.h"
 #include "base/sort.h"
+#include "base/test.h"
 #include "model/native.h"
 #include "render/place.h"
 
@@ -206,4 +207,36 @@ void assay_places_json(assay_jsonw *w, const assay_run *run, const char *by)
 	assay_jsonw_close(w, ']');
 	assay_jsonw_close(w, '}');
 	forget(&x);
+}
+
+TEST(looks_join_by_function_and_those_that_ran_come_first)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	static const struct {
+		const char *function;
+		uint32_t looks;
+		uint8_t state;
+	} seen[] = {{"waits", 9, ASSAY_THREAD_BLOCKED},
+		    {"works", 2, ASSAY_THREAD_RUNNING},
+		    {"works", 3, ASSAY_THREAD_RUNNING}};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(seen); i++) {
+		uint32_t code = assay_add(t, ASSAY_T_code), s = assay_add(t, ASSAY_T_sample);
+		t->code.file[code] = assay_sid_of(run, "/usr/lib/libx.so");
+		t->code.function[code] = assay_sid_of(run, seen[i].function);
+		t->sample.native[s] = code;
+		t->sample.count[s] = seen[i].looks;
+		t->sample.state[s] = seen[i].state;
+	}
+	uint32_t nowhere = assay_add(t, ASSAY_T_sample);
+	t->sample.count[nowhere] = 1;
+	places x = find(run, "library");
+	CHECK(x.list.n == 2 && x.whole.count == 15 && x.whole.weight == 6);
+	const place *first = &x.list.p[x.order[0]], *last = &x.list.p[x.order[1]];
+	CHECK(!strcmp(name_of(&x, first->row), "libx.so (works)") && first->weight == 5);
+	CHECK(last->count == 9 && last->weight == 0);
+	CHECK(!assay_is_place("path") && !assay_is_place(NULL) && assay_is_place("module"));
+	forget(&x);
+	assay_run_free(run);
+	return 0;
 }
