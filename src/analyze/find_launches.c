@@ -6,6 +6,7 @@
 #include "analyze/idle_where.h"
 #include "base/fmt.h"
 #include "base/test.h"
+#include "model/by_hand.h"
 
 enum {
 	OFTEN = 4,   /* one piece of work in so many has a gap before it */
@@ -257,6 +258,58 @@ TEST(short_gaps_that_no_blocking_call_opened_are_of_launching)
 	CHECK_EQ(cause_of(&c, &l, &data), ASSAY_WHY_COUNT);
 	w.cause[ASSAY_WHY_HOST_PYTHON] = 130000; /* most of it in long gaps */
 	CHECK_EQ(cause_of(&c, &l, &python), ASSAY_WHY_COUNT);
+	assay_run_free(run);
+	return 0;
+}
+
+/* A stack whose innermost function is the program's own, or a library's. */
+static uint32_t hand_stack(assay_run *run, const char *function, bool own)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t code = assay_add(t, ASSAY_T_code), stack = assay_add(t, ASSAY_T_stack);
+	t->code.file[code] = assay_sid_of(run, own ? "train.py" : "/v/lib.py");
+	t->code.function[code] = assay_sid_of(run, function);
+	t->code.own[code] = own;
+	t->stack.code[stack] = code;
+	return stack;
+}
+
+/* The device waits 9 us, then runs a kernel of 1 us that was launched from there. */
+static void hand_launch(assay_run *run, int64_t ts, const char *kernel, uint32_t stack)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", ts, 5000);
+	t->host.detail[call] = assay_add(t, ASSAY_T_api);
+	t->api.stack[t->host.detail[call]] = stack;
+	assay_hand_gpu(run, kernel, ts + 9000, 1000, call);
+	add_gap(t, ts, 9000, ASSAY_NO_ROW);
+	t->gap_part.stack[t->gap_part.n - 1] = stack;
+}
+
+TEST(a_loop_over_tensors_is_worth_its_waits_and_short_kernels)
+{
+	enum { TENSORS = 40, OTHERS = 10 };
+	assay_arena scratch = {0};
+	assay_run *run = assay_run_new();
+	uint32_t loop = hand_stack(run, "average", true), other = hand_stack(run, "linear", false);
+	assay_window w = {.device = 0, .to = 10000 * (TENSORS + OTHERS), .steps = 1};
+	assay_find_ctx c = {.w = &w, .scratch = &scratch};
+	for (int i = 0; i < TENSORS + OTHERS; i++)
+		hand_launch(run, 10000 * i, i < TENSORS ? "lerp" : "gemm",
+			    i < TENSORS ? loop : other);
+	struct launches l = measure(run, &w);
+	CHECK_EQ(l.gaps, TENSORS + OTHERS);
+	CHECK(l.loop.launches == TENSORS && l.loop.names == 1);
+	assay_found f = {.saved = 9000 * (TENSORS + OTHERS)};
+	tell_loop(run, &c, &l.loop, &f);
+	CHECK_EQ(f.saved, 10000 * TENSORS); /* one call for all of them has none of it */
+	CHECK_EQ(f.most, 9000 * (TENSORS + OTHERS));
+	CHECK(!strcmp(f.where.function, "average") && f.fix == loop_fix);
+	f = (assay_found){.saved = 9000 * 20 *
+				   (TENSORS + OTHERS)}; /* a small part of all launches */
+	tell_loop(run, &c, &l.loop, &f);
+	CHECK(!f.where.function && f.saved == 9000 * 20 * (TENSORS + OTHERS));
+	assay_arena_free(&scratch);
 	assay_run_free(run);
 	return 0;
 }

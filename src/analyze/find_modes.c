@@ -42,6 +42,11 @@ static bool in_window(const struct modes *m, int64_t ts)
 	return ts >= m->c->w->from && ts < m->c->w->to;
 }
 
+static int64_t end_in_window(const struct modes *m, int64_t end)
+{
+	return end < m->c->w->to ? end : m->c->w->to;
+}
+
 static void add_span(struct modes *m, assay_mode mode, int64_t from, int64_t to)
 {
 	*assay_push(&m->during[mode]) = (assay_span){from, to};
@@ -144,7 +149,7 @@ static void sum_frames(struct modes *m)
 		end[i] = INT64_MIN;
 	for (uint32_t i = 0; i < h->n; i++) {
 		assay_mode mode = (assay_mode)m->of_name[h->name[i]];
-		int64_t to = assay_host_end(h, i);
+		int64_t to = end_in_window(m, assay_host_end(h, i));
 		if (mode == ASSAY_MODE_COUNT || h->kind[i] != ASSAY_HOST_PYTHON ||
 		    !in_window(m, h->ts[i]) || h->ts[i] < end[h->track[i]])
 			continue;
@@ -196,6 +201,12 @@ struct checker {
 	int64_t work;       /* ns of the device for it */
 };
 
+static int64_t work_in_window(const struct modes *m, uint32_t gpu)
+{
+	int64_t from = m->t->gpu.ts[gpu];
+	return in_window(m, from) ? end_in_window(m, assay_gpu_end(&m->t->gpu, gpu)) - from : 0;
+}
+
 static void end_check(struct modes *m, const struct checker *at, int64_t end)
 {
 	if (!at->asked || at->from < m->c->w->from)
@@ -208,7 +219,7 @@ static void end_check(struct modes *m, const struct checker *at, int64_t end)
 
 static void pass_call(struct modes *m, struct checker *at, uint32_t call, uint32_t gpu)
 {
-	int64_t end = assay_host_end(&m->t->host, call);
+	int64_t end = end_in_window(m, assay_host_end(&m->t->host, call));
 	assay_str name = assay_text(m->run, m->t->host.name[call]);
 	bool works = gpu != ASSAY_NO_ROW;
 	bool begins = works && !at->asked && is_of_check(m, gpu), asks = works && is_flag(m, gpu);
@@ -217,7 +228,7 @@ static void pass_call(struct modes *m, struct checker *at, uint32_t call, uint32
 	if (asks)
 		at->asked = at->from != INT64_MAX;
 	if (begins || asks)
-		at->work += m->t->gpu.dur[gpu];
+		at->work += work_in_window(m, gpu);
 	else if (works || assay_call_is_wait(assay_call_meaning_of(name.p, name.n))) {
 		if (!works)
 			end_check(m, at, end);
@@ -252,7 +263,7 @@ static void sum_checks(struct modes *m)
 
 struct blocking {
 	uint64_t looked_at, waited;
-	int64_t waiting; /* ns from the begin of kernels to the return of their launches */
+	double waiting; /* ns from the begin of kernels to the return of their launches */
 };
 
 /* Kernels this short may be over before any launch returns. */
@@ -270,7 +281,7 @@ static struct blocking look_at_launches(const struct modes *m)
 		int64_t back = assay_host_end(&m->t->host, call), end = assay_gpu_end(g, i);
 		b.looked_at += g->dur[i] >= LONG;
 		b.waited += g->dur[i] >= LONG && back >= end;
-		b.waiting += back >= end ? back - g->ts[i] : 0;
+		b.waiting += back >= end ? (double)(back - g->ts[i]) : 0;
 	}
 	return b;
 }
@@ -279,8 +290,8 @@ static struct blocking look_at_launches(const struct modes *m)
  * remains. */
 static int64_t without_blocking(const assay_find_ctx *c, const struct blocking *b)
 {
-	int64_t host = c->whole - b->waiting, device = c->whole - c->w->idle;
-	return c->whole - (host > device ? host : device);
+	double host = (double)c->whole - b->waiting, device = (double)(c->whole - c->w->idle);
+	return c->whole - (int64_t)(host > device ? host : device);
 }
 
 /* ------------------------------------------------------------------ telling */
@@ -470,7 +481,7 @@ TEST(launches_that_return_after_their_kernels_show_the_mode)
 	}
 	struct blocking b = look_at_launches(&m);
 	CHECK(b.looked_at == ENOUGH && b.waited == ENOUGH);
-	CHECK_EQ(b.waiting, (int64_t)45 * ENOUGH * LONG);
+	CHECK_EQ((int64_t)b.waiting, (int64_t)45 * ENOUGH * LONG);
 	CHECK_EQ(without_blocking(&c, &b), (int64_t)45 * ENOUGH * LONG); /* the host's 55 remain */
 	w.idle = 10 * ENOUGH * LONG;
 	CHECK_EQ(without_blocking(&c, &b), (int64_t)10 * ENOUGH * LONG); /* the device's 90 do */

@@ -143,7 +143,7 @@ assay_stretch assay_stretch_find(const assay_run *run, const assay_order *order,
 	count_kernels(run, order, device, step, n);
 	best.apart = may_differ(run) ? 0 : set_apart(run, step, n);
 	for (size_t i = 0; i < n; i++)
-		best.apart_time += step[i].apart ? step[i].to - step[i].from : 0;
+		best.apart_time += step[i].apart ? (double)(step[i].to - step[i].from) : 0;
 	for (size_t i = 1; i <= n; i++) {
 		if (i < n && !step[i].apart && !step[i - 1].apart &&
 		    !assay_offs_touch(&order->offs, group, step[i - 1].to, step[i].from))

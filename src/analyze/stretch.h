@@ -8,7 +8,7 @@
 typedef struct assay_stretch {
 	size_t first, n;
 	size_t apart; /* steps that have other work in them or in front of them: an evaluation */
-	int64_t apart_time; /* ns of these */
+	double apart_time; /* ns of these */
 } assay_stretch;
 
 /* rows: of step_time, of one device, by start. */

@@ -5,7 +5,6 @@
 
 #include "analyze/analyze.h"
 #include "analyze/stretch.h"
-#include "base/fmt.h"
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
@@ -251,11 +250,11 @@ void assay_steady(assay_run *run, const assay_window *w)
 	s->other_work_steps[r] = w->apart;
 	s->other_work[r] = w->apart ? last - first - s->dur[r] - s->warm_up[r] : 0;
 	s->tail[r] = end > last ? end - last : 0;
-	if (w->apart_time > (last - first) / 2)
+	if (w->apart_time > (double)(last - first) / 2)
 		assay_warn(
 			run, "other_work",
 			"steps with other work in them (an evaluation?) take %.0f%% of the time of all steps; findings are of the steps between them",
-			assay_percent(w->apart_time, last - first));
+			100 * w->apart_time / (double)(last - first));
 }
 
 static size_t warmup_of(const int64_t *spans, size_t n)

@@ -14,10 +14,10 @@ typedef struct assay_window {
 	uint64_t warmup; /* steps left out before it */
 	uint64_t apart;  /* steps with other work between them, such as an evaluation: the window is
 			    the longest row of steps without */
-	int64_t apart_time; /* ns of these */
-	int64_t stretch;    /* when that row begins on the device, its warm-up included */
-	int64_t warm;       /* when the first step that counts begins, where others were left out */
-	int64_t last;       /* when the last one begins, where recording was off behind it */
+	double apart_time; /* ns of these */
+	int64_t stretch;   /* when that row begins on the device, its warm-up included */
+	int64_t warm;      /* when the first step that counts begins, where others were left out */
+	int64_t last;      /* when the last one begins, where recording was off behind it */
 	int64_t compute, comm, copy, idle;
 	uint64_t events[ASSAY_CLASS_COUNT];
 	int64_t cause[ASSAY_WHY_COUNT]; /* sum to idle */
