@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pictures of the page of the recorded run, for docs/. Needs chromium, chromedriver and selenium.
+"""Pictures of the page of the recorded run, and of a job made by bench/gen_ranks.py, for docs/. Needs chromium, chromedriver and selenium.
 usage: page_screenshots.py path/to/assay docs"""
 import pathlib
 import subprocess
@@ -20,13 +20,13 @@ for (let i = 1; i < w.n; i++)
 t.select(w.host[k], true);
 t.show(d.start[w.host[k]] - 18e6, 24e6);
 """
-# The line of the first finding, pressed: the stacks that the sampler saw there.
-STACKS = "document.querySelector('.where .plain').click()"
-SHOTS = [  # name, height, dark, script
+SHOTS = [  # name, height, dark, what to go to or to do
     ("report-light", 800, False, ""),
     ("report-dark", 800, True, ZOOM),
-    ("report-flame", 460, False, STACKS),
+    ("report-flame", 620, False, "location.hash = 'flame'"),
 ]
+RANKS = ("report-ranks", 800, False, "location.hash = 'ranks'")
+JOB = ("1024", "--steps", "12")
 
 
 def shoot(page, out, height, dark, script):
@@ -52,3 +52,8 @@ with tempfile.TemporaryDirectory() as tmp:
     subprocess.run([assay, "report", "demo/run", "--html", str(page)], check=True)
     for name, height, dark, script in SHOTS:
         shoot(page, folder / f"{name}.png", height, dark, script)
+    job = pathlib.Path(tmp) / "job"
+    subprocess.run([sys.executable, "bench/gen_ranks.py", job, *JOB], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([assay, "report", job, "--html", str(page)], check=True)
+    name, height, dark, script = RANKS
+    shoot(page, folder / f"{name}.png", height, dark, script)

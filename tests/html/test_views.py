@@ -43,6 +43,8 @@ def check_table_in_address(driver):
 def check_flame_in_address(driver):
     driver.execute_script("location.hash = 'flame'")
     until(driver, "document.querySelectorAll('#flame .flame button').length > 4")
+    seen = driver.execute_script("return document.querySelector('#flame h2').getBoundingClientRect().top - document.querySelector('.tabs').getBoundingClientRect().bottom")
+    tap.ok("a link to a table leaves its head in view", seen >= 0, seen)
     for measure in ("stack_gpu", "gpu"):
         choose(driver, "flame", measure)
         want = driver.execute_script("""
