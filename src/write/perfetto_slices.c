@@ -400,12 +400,18 @@ static void draw_line(perfetto *p, const item *items, size_t n, assay_map *seen)
 	assay_vec_free(&rest);
 }
 
+static int64_t end_of(int64_t ts, int64_t dur)
+{
+	int64_t end;
+	return dur <= 0 ? ts : __builtin_add_overflow(ts, dur, &end) ? INT64_MAX : end;
+}
+
 static void add_items(perfetto *p, item_table table, size_t n, const uint32_t *track,
 		      const int64_t *ts, const int64_t *dur)
 {
 	for (uint32_t i = 0; i < n; i++)
-		*assay_push(&p->items) = (item){track[i], (uint8_t)table, i, ts[i],
-						ts[i] + (dur[i] > 0 ? dur[i] : 0)};
+		*assay_push(&p->items) =
+			(item){track[i], (uint8_t)table, i, ts[i], end_of(ts[i], dur[i])};
 }
 
 static void add_waits(perfetto *p)
