@@ -51,7 +51,11 @@ HOT_OBJ  = $(foreach i,$(ISAS),$(HOT:%.c=$(1)/%.$(i).o))
 
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(call HOT_OBJ,$(B))
 CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o)
-UNIT_OBJ := $(LIB_SRC:%.c=$(B)/unit/%.o) $(call HOT_OBJ,$(B)/unit) $(patsubst %.c,$(B)/unit/%.o,$(filter-out src/cmd/main.c,$(CMD_SRC)) $(wildcard tests/unit/*.c))
+# Only files with tests are compiled for them. With sanitizers all are: nothing else is made there.
+UNIT_SRC := $(LIB_SRC) $(filter-out src/cmd/main.c,$(CMD_SRC)) $(wildcard tests/unit/*.c)
+TESTED   := $(if $(SAN),$(UNIT_SRC) $(HOT),$(shell grep -lwE 'TEST|ASSAY_TEST' $(UNIT_SRC) $(HOT)))
+UNIT_OBJ := $(patsubst %.c,$(B)/unit/%.o,$(filter $(TESTED),$(UNIT_SRC))) $(patsubst %.c,$(B)/%.o,$(filter-out $(TESTED),$(UNIT_SRC))) \
+            $(call HOT_OBJ,$(B)$(if $(filter $(HOT),$(TESTED)),/unit))
 
 # Recorder libraries live in the recorded program: C library only, nothing exported but entry points,
 # never unloaded. One library a vendor, its entry in src/record/<vendor>.c.
@@ -103,6 +107,9 @@ unit: $(B)/unit/run
 # What every event of a trace goes through.
 FAST := $(addprefix src/,base/inflate.c base/jsonw.c base/pool.c base/proto.c base/str.c model/run.c model/tables.c read/chrome_rows.c read/xplane_event.c)
 $(foreach f,$(FAST:%.c=%.o),$(B)/$(f) $(B)/unit/$(f)): CFLAGS += $(if $(SAN),,-O3)
+# With sanitizers the optimizer takes four times as long as everything else: only readers and what they stand on get it.
+COOL := analyze api cmd envs probe render write
+$(foreach d,$(COOL),$(B)/src/$(d)/%.o $(B)/unit/src/$(d)/%.o): CFLAGS += $(if $(SAN),$(if $(findstring fuzzer,$(SAN)),,-O0))
 
 define compile
 	@mkdir -p $(@D)
