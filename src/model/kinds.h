@@ -124,6 +124,7 @@
 	X(EARLY, "began_late")                                                                     \
 	X(LOSSES, "uncounted_losses")                                                              \
 	X(EMPTY, "empty_stream")                                                                   \
+	X(RACE, "calls_at_once")                                                                   \
 	X(SEVERAL, "several_fit")                                                                  \
 	X(TIME, "told_by_time")                                                                    \
 	X(CLOCKS, "clocks_disagree")                                                               \

@@ -150,9 +150,15 @@ static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
 	sweep_work before = to->tail;
 	/* launched before the recording: more may have followed it then */
 	bool early = r->flags & ASSAY_REC_WINDOW && !r->arg;
+	sweep_work first = to->last;
 	to->tail = (sweep_work){r->key, r->enter, r->exit, r->row, 0, ASSAY_WAIT_BY_NONE};
+	if (first.row != ASSAY_NO_ROW &&
+	    first.start >= r->exit) /* launched at once: it ran before */
+		to->tail = first;
 	if (early)
 		sweep_doubt(&to->tail, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_EARLY);
+	if (r->flags & ASSAY_REC_RACED) /* what else is in front of the next? */
+		sweep_doubt(&to->tail, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_RACE);
 	to->last = to->tail;
 	to->changed = to->legacy_joined = r->key;
 	if (r->flags & ASSAY_REC_TOGETHER)
@@ -203,7 +209,7 @@ static void do_record_in(assay_sweep *s, const assay_sweep_rec *r, uint32_t spac
 	}
 	e->captured = false;
 	if (st != ASSAY_NO_ROW)
-		sweep_enter(s, st, r->key);
+		sweep_enter(s, st, r);
 	else
 		sweep_enter_some(s, r->scope);
 	if (e->records && e->last.exit > r->enter && e->last.thread != r->thread)
@@ -375,7 +381,10 @@ static void do_ipc_export(assay_sweep *s, const assay_sweep_rec *r)
 
 static void do_ipc_open(assay_sweep *s, const assay_sweep_rec *r)
 {
-	if (r->flags & ASSAY_REC_FAILED || !r->event)
+	if (r->flags & ASSAY_REC_FAILED)
+		return;
+	sweep_set(&s->openers, r->scope, 0, 0, 1);
+	if (!r->event) /* not said which */
 		return;
 	sweep_event_drop(s, r);
 	sweep_event *e = event_at(s, r, 0);

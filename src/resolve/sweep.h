@@ -78,6 +78,8 @@ enum {
 	ASSAY_REC_MAY_RECORD = 1 << 17, /* LAUNCH, UNSEEN: of a graph or with attributes that may
 					 * record events */
 	ASSAY_REC_WHOLE = 1 << 18,      /* waits for events: no call up to this one was lost */
+	ASSAY_REC_RACED =
+		1 << 19, /* another thread put something into the stream at the same time */
 };
 
 /* When a wait for a value is over; CUDA's and HIP's numbers. */
@@ -91,7 +93,7 @@ typedef enum assay_value_when {
 typedef struct assay_sweep_rec {
 	uint64_t key; /* order of calls in a process, unwrapped: assay_keys_at() */
 	int64_t enter, exit;
-	uint64_t event;  /* handle or number; 0 is the null handle */
+	uint64_t event;  /* handle or number; 0 is the null handle; LAUNCH: end of the call */
 	uint64_t stream; /* handle as given; ASSAY_NO_HANDLE when the call has none */
 	uint64_t arg;    /* sync id of events, 0 none; see the ops; LAUNCH: time of the call or 0 */
 	uint32_t scope;  /* one process in one session: nothing resolves across */

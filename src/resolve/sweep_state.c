@@ -357,22 +357,24 @@ void sweep_stand_behind(sweep_stream *p, sweep_work w, uint64_t key)
 	p->changed = key;
 }
 
-void sweep_enter(assay_sweep *s, uint32_t st, uint64_t key)
+void sweep_enter(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 {
 	sweep_stream *p = &s->stream.p[st];
 	uint32_t legacy = s->device.p[p->device].legacy;
 	if (p->legacy) {
 		p->tail = sweep_tail(s, st);
-		p->changed = key;
+		p->changed = r->key;
 	} else if (legacy != ASSAY_NO_ROW && s->stream.p[legacy].changed > p->legacy_joined) {
 		if (p->blocking)
-			sweep_stand_behind(p, s->stream.p[legacy].tail, key);
+			sweep_stand_behind(p, s->stream.p[legacy].tail, r->key);
 		else if (p->unsure && sweep_may_end_later(&s->stream.p[legacy].tail, &p->tail))
 			sweep_doubt(&p->tail, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_DEFAULT);
-		p->legacy_joined = key;
+		p->legacy_joined = r->key;
 	} else if (p->id.device < 0 &&
 		   (p->blocking || p->unsure)) /* behind whose default stream? */
 		sweep_doubt(&p->tail, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_EMPTY);
+	if (r->flags & ASSAY_REC_RACED)
+		sweep_doubt(&p->tail, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_RACE);
 }
 
 /* Streams that may be blocking stand behind one another now, or do not. */

@@ -128,6 +128,7 @@ struct assay_sweep {
 	assay_sweep_sink sink;
 	int64_t tolerance;
 	sweep_table by_event, by_stream, by_device, gaps, unseen, graphs, pools;
+	sweep_table openers; /* processes that open events of others */
 	assay_vec(sweep_event) event;
 	assay_vec(sweep_stream) stream;
 	assay_vec(sweep_device) device;
@@ -181,7 +182,7 @@ void sweep_may_record(assay_sweep *s, const assay_sweep_rec *r);
  * stream. */
 sweep_work sweep_tail(const assay_sweep *s, uint32_t stream);
 /* A command that is no work enters the stream: the rules of the default stream hold for it too. */
-void sweep_enter(assay_sweep *s, uint32_t stream, uint64_t key);
+void sweep_enter(assay_sweep *s, uint32_t stream, const assay_sweep_rec *r);
 /* It enters one of the process's streams, nobody knows which, perhaps a default stream. */
 void sweep_enter_some(assay_sweep *s, uint32_t scope);
 /* The stream goes on only behind that work. */

@@ -28,7 +28,8 @@ static void doubt(assay_sweep_wait *w, assay_wait_doubt why)
 	if (w->class > ASSAY_WAIT_IS_LIKELY)
 		return;
 	w->class = ASSAY_WAIT_IS_LIKELY;
-	w->why = (uint8_t)why;
+	if (!w->why || w->why == ASSAY_WAIT_BY_ORDER)
+		w->why = (uint8_t)why;
 }
 
 static void take_work(assay_sweep_wait *w, sweep_work work)
@@ -236,6 +237,23 @@ static void enter_unseen(assay_sweep *s, uint32_t st, const assay_sweep_rec *r,
 	sweep_stand_behind(&s->stream.p[st], unknown, r->key);
 }
 
+static bool opens_events(const assay_sweep *s, uint32_t scope)
+{
+	return s->openers.n && sweep_find(&s->openers, scope, 0, 0) != ASSAY_NO_ROW;
+}
+
+/* May it be for what another process does, or anything else that can write a word of memory? No
+ * time here tells of that. */
+static assay_wait_doubt waits_outside(const assay_sweep *s, const assay_sweep_wait *w)
+{
+	if (w->kind == ASSAY_WAIT_VALUE)
+		return ASSAY_WAIT_BY_WORD;
+	bool unknown = w->class == ASSAY_WAIT_IS_LOST || w->class == ASSAY_WAIT_IS_BEFORE_TRACE;
+	return w->flags & ASSAY_WAIT_IPC || (unknown && opens_events(s, w->rec.scope))
+		       ? ASSAY_WAIT_BY_PROCESS
+		       : ASSAY_WAIT_BY_NONE;
+}
+
 /* All that enters the stream later stands behind what the wait waits for. When that is not known,
  * nothing it is said to wait for is certain until its next work. */
 static void enter_waiting(assay_sweep *s, uint32_t st, const assay_sweep_wait *w)
@@ -245,17 +263,20 @@ static void enter_waiting(assay_sweep *s, uint32_t st, const assay_sweep_wait *w
 	bool certain = w->class == ASSAY_WAIT_IS_EXACT || w->class == ASSAY_WAIT_IS_NEVER_RECORDED;
 	if (st == ASSAY_NO_ROW || w->rec.flags & ASSAY_REC_GUESSED) /* it may be in another */
 		sweep_doubt_all(s, w->rec.scope, ASSAY_WAIT_BY_PLACE);
+	assay_wait_doubt outside = waits_outside(s, w);
 	if (st == ASSAY_NO_ROW) {
 		sweep_enter_some(s, w->rec.scope);
+		if (outside)
+			sweep_all_unseen(s, w->rec.scope, outside);
 		return;
 	}
 	sweep_work work = {w->rec.key, 0, w->producer_end, w->producer_row, 0, 0};
 	if (!certain)
 		sweep_doubt(&work, SWEEP_DOUBT_LINK, w->why ? w->why : ASSAY_WAIT_BY_BEHIND);
-	sweep_enter(s, st, w->rec.key);
+	sweep_enter(s, st, &w->rec);
 	sweep_stand_behind(&s->stream.p[st], work, w->rec.key);
-	if (w->flags & ASSAY_WAIT_IPC) /* work of another process, which no time here tells of */
-		enter_unseen(s, st, &w->rec, ASSAY_WAIT_BY_PROCESS);
+	if (outside)
+		enter_unseen(s, st, &w->rec, outside);
 }
 
 /* A record with no work before it in its stream can stand behind the default stream at most; for
@@ -509,7 +530,6 @@ static void wait_by_time(const assay_sweep *s, const assay_sweep_rec *r, assay_s
 		   : together == 1 ? ASSAY_WAIT_IS_LIKELY
 				   : ASSAY_WAIT_IS_AMBIGUOUS;
 	w->why = together > 1 ? ASSAY_WAIT_BY_SEVERAL : ASSAY_WAIT_BY_TIME;
-	best.doubt = 0;
 	take_work(w, best);
 	finish_host(s, w);
 }
@@ -545,6 +565,8 @@ void sweep_stream_sync(assay_sweep *s, const assay_sweep_rec *r)
 	w.producer = p->id;
 	if (r->flags & ASSAY_REC_GUESSED)
 		doubt(&w, ASSAY_WAIT_BY_PLACE);
+	if (r->flags & ASSAY_REC_RACED)
+		doubt(&w, ASSAY_WAIT_BY_RACE);
 	if (p->legacy) {
 		fan which = weigh_unsure(s, r, &w, p->device);
 		fan_in(s, r, &w, p->device, which, ASSAY_EDGE_STREAM_SYNC);
@@ -588,6 +610,8 @@ void sweep_device_sync(assay_sweep *s, const assay_sweep_rec *r)
 	w.class = ASSAY_WAIT_IS_EXACT;
 	if (!sure)
 		doubt(&w, ASSAY_WAIT_BY_PLACE);
+	if (r->flags & ASSAY_REC_RACED)
+		doubt(&w, ASSAY_WAIT_BY_RACE);
 	fan_in(s, r, &w, d, ALL_STREAMS, ASSAY_EDGE_DEVICE_SYNC);
 }
 
@@ -596,6 +620,8 @@ void sweep_unknown_sync(assay_sweep *s, const assay_sweep_rec *r)
 	assay_sweep_wait w = new_wait(r, ASSAY_WAIT_UNKNOWN);
 	w.class = ASSAY_WAIT_IS_LOST;
 	put_wait(s, NULL, &w);
+	if (r->arg == ASSAY_OP_WAIT && opens_events(s, r->scope))
+		sweep_all_unseen(s, r->scope, ASSAY_WAIT_BY_PROCESS);
 }
 
 /* A query that returned before the work ended said no, whether or not its answer was recorded. */
@@ -654,8 +680,8 @@ void sweep_drain(assay_sweep *s, const assay_sweep_rec *r)
 	if (work.row == ASSAY_NO_ROW || work.end <= r->enter || work.end > r->exit)
 		return;
 	w.class = ASSAY_WAIT_IS_LIKELY;
-	take_work(&w, work);
 	w.why = ASSAY_WAIT_BY_TIME;
+	take_work(&w, work);
 	finish_host(s, &w);
 	sweep_put_edge(s, ASSAY_EDGE_DRAIN, work.row, ASSAY_NO_ROW, r->row, put_wait(s, NULL, &w));
 }
@@ -671,7 +697,7 @@ void sweep_unseen(assay_sweep *s, const assay_sweep_rec *r)
 		sweep_all_unseen(s, r->scope, ASSAY_WAIT_BY_UNSEEN);
 		return;
 	}
-	sweep_enter(s, st, r->key);
+	sweep_enter(s, st, r);
 	enter_unseen(s, st, r, ASSAY_WAIT_BY_UNSEEN);
 }
 
@@ -680,7 +706,7 @@ void sweep_host_func(assay_sweep *s, const assay_sweep_rec *r)
 	uint32_t st = sweep_stream_of(s, r);
 	if (st == ASSAY_NO_ROW || r->flags & ASSAY_REC_FAILED || sweep_capturing(s, st))
 		return;
-	sweep_enter(s, st, r->key);
+	sweep_enter(s, st, r);
 	sweep_pending_add(s, st,
 			  &(sweep_pending){.wait = ASSAY_NO_ROW,
 					   .edge = ASSAY_EDGE_HOST_FUNC,
@@ -710,7 +736,7 @@ void sweep_pool_free(assay_sweep *s, const assay_sweep_rec *r)
 	sweep_work work = sweep_no_work;
 	sweep_doubt(&work, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_POOL);
 	if (st != ASSAY_NO_ROW) {
-		sweep_enter(s, st, r->key);
+		sweep_enter(s, st, r);
 		work = sweep_tail(s, st);
 	} else {
 		sweep_enter_some(s, r->scope);
@@ -726,7 +752,7 @@ void sweep_pool_alloc(assay_sweep *s, const assay_sweep_rec *r)
 	if (r->flags & ASSAY_REC_FAILED || sweep_capturing(s, st))
 		return;
 	if (st != ASSAY_NO_ROW)
-		sweep_enter(s, st, r->key);
+		sweep_enter(s, st, r);
 	else
 		sweep_enter_some(s, r->scope);
 	const sweep_work *freed = freed_of(s, r->scope);

@@ -183,6 +183,12 @@ bool waits_is_default_number(const waits *w, uint32_t source, int64_t stream)
 					    : 7); /* CUPTI numbers that of a process's context 7 */
 }
 
+bool waits_has_number(const waits *w, uint32_t track)
+{
+	int64_t id = track == ASSAY_NO_ROW ? -1 : w->t->track.tid[track];
+	return id >= 0 && id != UINT32_MAX; /* how "no stream" is written */
+}
+
 static void find_devices(waits *w)
 {
 	const assay_tables *t = w->t;
@@ -284,6 +290,10 @@ static void find_handles(waits *w)
 		uint32_t source = assay_track_group(t, e->track[i]);
 		uint64_t key = waits_key_at(w, source, e->ts[i], e->corr[i]);
 		uint32_t track = track_of_call(w, source, e->corr[i], key);
+		bool told = w->call[e->name[i]].takes & ASSAY_CALL_STREAM &&
+			    waits_has_number(w, e->place[i]);
+		if (track == ASSAY_NO_ROW && told)
+			track = e->place[i];
 		if (w->call[e->name[i]].op == ASSAY_OP_STREAM_CREATE)
 			bind_new(w, source, e->stream[i], key);
 		else if (track != ASSAY_NO_ROW)

@@ -7,6 +7,7 @@
 #include "resolve/waits_ends.h"
 #include "resolve/waits_graphs.h"
 #include "resolve/waits_places.h"
+#include "resolve/waits_races.h"
 
 /* ------------------------------------------------------------------ records */
 
@@ -59,17 +60,11 @@ static void doubt_in_graph(const waits *w, assay_sweep_rec *r)
 		r->flags |= ASSAY_REC_GUESSED | ASSAY_REC_INSIDE;
 }
 
-static bool has_number(const waits *w, uint32_t track)
-{
-	int64_t id = track == ASSAY_NO_ROW ? -1 : w->t->track.tid[track];
-	return id >= 0 && id != UINT32_MAX; /* how "no stream" is written */
-}
-
 static void set_stream(waits *w, assay_sweep_rec *r, uint32_t track)
 {
 	int64_t id = w->t->track.tid[track];
 	r->device = (int32_t)w->t->track.pid[track];
-	if (!has_number(w, track))
+	if (!waits_has_number(w, track))
 		return;
 	r->track = track;
 	uint32_t source = assay_track_group(w->t, track);
@@ -100,7 +95,9 @@ static void add_launches(waits *w)
 					     h == ASSAY_NO_ROW ? t->gpu.ts[g] : t->host.ts[h]);
 		if (h != ASSAY_NO_ROW) {
 			r->scope = waits_scope_of_thread(w, t->host.track[h]);
+			r->thread = t->host.track[h];
 			r->arg = (uint64_t)t->host.ts[h];
+			r->event = (uint64_t)assay_host_end(&t->host, h);
 			uint32_t how = w->call[t->host.name[h]].flags;
 			r->flags |= how & ASSAY_REC_MAY_RECORD;
 			if (how & ASSAY_REC_TOGETHER && waits_for_all(w, h))
@@ -483,7 +480,7 @@ static void place_row(waits *w, assay_sweep_rec *r, uint32_t i, assay_call call,
 	bool streams = call.takes & ASSAY_CALL_STREAM;
 	/* the context is the call's, which works on streams of others too */
 	bool elsewhere = streams && call.op != ASSAY_OP_STREAM_CREATE && a->stream > 2 &&
-			 !has_number(w, e->place[i]);
+			 !waits_has_number(w, e->place[i]);
 	if (e->place[i] != ASSAY_NO_ROW && !elsewhere &&
 	    (streams || call.op == ASSAY_OP_DEVICE_SYNC)) {
 		set_stream(w, r, e->place[i]);
@@ -739,7 +736,8 @@ static void add_host_calls(waits *w)
 			add_blind_record(w, h);
 		else if (call.op == ASSAY_OP_HOST_FUNC || call.op == ASSAY_OP_WAIT_VALUE)
 			add_unplaced(w, ASSAY_OP_UNSEEN, h);
-		else if (call.op == ASSAY_OP_POOL_FREE || call.op == ASSAY_OP_POOL_ALLOC)
+		else if (call.op == ASSAY_OP_POOL_FREE || call.op == ASSAY_OP_POOL_ALLOC ||
+			 call.op == ASSAY_OP_IPC_OPEN)
 			add_unplaced(w, call.op, h);
 		else if (waits_blindly(call.op)) {
 			assay_sweep_rec *r = add_rec(w, call.op, source, 0, 0);
@@ -791,4 +789,5 @@ void waits_add_records(waits *w)
 	add_unseen_work(w);
 	add_graph_doubts(w);
 	trust_whole(w);
+	waits_find_races(w);
 }

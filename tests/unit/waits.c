@@ -817,3 +817,51 @@ TEST(a_stream_of_an_unknown_device_may_be_joined_by_any_default_stream)
 	CHECK_EQ(p.wait[2].why, ASSAY_WAIT_BY_EMPTY);
 	return 0;
 }
+
+TEST(what_another_thread_did_at_the_same_time_leaves_order_in_doubt)
+{
+	program p = {0};
+	work(&p, 5, S1, 0, 1000);
+	record(&p, 10, A, S1)->flags = ASSAY_REC_RACED;
+	wait(&p, 20, S2, A)->flags = ASSAY_REC_WHOLE;
+	on(&p, ASSAY_OP_STREAM_SYNC, 30, S1);
+	work(&p, 40, S1, 1000, 1100);
+	on(&p, ASSAY_OP_STREAM_SYNC, 50, S1)->flags = ASSAY_REC_RACED;
+	on(&p, ASSAY_OP_STREAM_SYNC, 60, S1);
+	run(&p);
+	for (uint32_t i = 0; i < 3; i++)
+		CHECK(p.wait[i].class == ASSAY_WAIT_IS_LIKELY &&
+		      p.wait[i].why == ASSAY_WAIT_BY_RACE);
+	CHECK(is(&p, 3, ASSAY_WAIT_IS_EXACT, 0) && p.wait[3].producer_row == 40);
+	return 0;
+}
+
+TEST(of_launches_at_once_the_one_that_ran_last_is_last)
+{
+	program p = {0};
+	work(&p, 5, S1, 500, 1000);
+	work(&p, 6, S1, 0, 500);
+	on(&p, ASSAY_OP_STREAM_SYNC, 10, S1);
+	run(&p);
+	CHECK_EQ(p.wait[0].producer_row, 5);
+	return 0;
+}
+
+TEST(no_time_tells_of_words_and_events_of_other_processes)
+{
+	for (int how = 0; how < 3; how++) {
+		program p = {0};
+		work(&p, 5, S1, 0, 1000);
+		if (how == 1) /* of an event that is not said */
+			event_call(&p, ASSAY_OP_IPC_OPEN, 6, 0);
+		if (how == 2)
+			on(&p, ASSAY_OP_WAIT_VALUE, 10, S1)->event = 0x500;
+		else
+			wait(&p, 10, S1, B);
+		call(&p, ASSAY_OP_DEVICE_SYNC, 20)->exit = 1001;
+		run(&p);
+		CHECK_EQ(!!(p.wait[1].flags & ASSAY_WAIT_UNSEEN), how > 0);
+		CHECK_EQ(p.wait[1].class, ASSAY_WAIT_IS_LIKELY);
+	}
+	return 0;
+}

@@ -68,6 +68,7 @@ class Program(Words, Graphs, Hidden, Shared):
         self.late = late and rng.random() < 0.3  # recording began when the program ran already
         self.calls, self.works, self.syncs, self.barriers, self.records, self.truth = [], [], [], [], [], {}
         self.made = {}  # call -> when
+        self.numbered = {}  # thread -> number of the call that it has begun
         self.redundant = set()  # waits for what comes before in the stream that waits anyway
         self.inside = {}  # launch of a graph -> works that nodes of it wait for
         self.vague = set()  # calls whose truth nobody could know
@@ -116,13 +117,16 @@ class Program(Words, Graphs, Hidden, Shared):
         return lost
 
     def call(self, t, name, args, dur, status=0, shown=True, stream=None, parts=()):
-        self.corr += 1
-        corr, start = self.pid * 1000 + self.corr, self.threads[t]
+        corr, start = self.numbered.pop(t, 0) or self.next_corr(), self.threads[t]
         self.made[corr] = start
         if shown:
             self.calls.append(Call(name, t, corr, start, dur, args, status, self.current[t], stream, parts))
         self.threads[t] = start + dur
         return corr, start
+
+    def next_corr(self):
+        self.corr += 1
+        return self.pid * 1000 + self.corr
 
     def see_work(self, name, s, corr, start, dur, copy=None):
         self.works.append(Work(name, s, corr, start, dur, copy))
@@ -352,8 +356,20 @@ class Program(Words, Graphs, Hidden, Shared):
         t = min(range(len(self.threads)), key=lambda i: self.threads[i])
         self.threads[t] += self.rng.randrange(500, 20000)
         t = min(range(len(self.threads)), key=lambda i: self.threads[i])
+        self.overtake(t)
         self.rng.choice(self.acts)(t)
+        self.numbered.clear()
         self.left -= 1
+
+    def overtake(self, t):
+        """Another thread's call begins later, and takes effect before this one's does."""
+        other = len(self.threads) - 1 - t
+        if other == t or self.rng.random() < 0.8 or self.threads[other] > self.threads[t] + 100000:
+            return
+        self.numbered[t] = self.next_corr()
+        self.threads[t] = max(self.threads[t], self.threads[other] - self.rng.randrange(400))
+        self.threads[other] = max(self.threads[other], self.threads[t] + self.rng.randrange(1, 400))
+        self.rng.choice(self.acts)(other)
 
     def end(self):
         self.hide()

@@ -18,6 +18,12 @@ class Words:
         acts = [self.write_value, self.wait_value, self.signal, self.wait_signal]
         return acts + ([self.batch] if self.rng.random() < 0.3 else [])
 
+    def write_outside(self, t, address, value):
+        """Another process, a device of another kind: not before what was written last."""
+        last = self.written[address][-1][1].end if address in self.written else 0
+        end = max(last, self.threads[t] + self.rng.randrange(300000))
+        self.written.setdefault(address, []).append((value, type(self.streams[0].tail)(end, "somebody else")))
+
     def put_value(self, t, address, value, name, args, parts=()):
         """One stream writes a word, so that its values follow each other in the order of time."""
         s = self.streams[-1]
@@ -52,7 +58,9 @@ class Words:
     def write_value(self, t, batch=False):
         value = self.rng.randrange(1, 2 ** self.rng.choice([2, 40]))
         args = {"ptr": self.word, "value": value, "flags": 0}
-        if batch:
+        if self.outside and self.rng.random() < 0.5:
+            self.write_outside(t, self.word, value)
+        elif batch:
             self.put_value(t, self.word, value, "StreamBatchMemOp", {"count": 1}, [("StreamWriteValue64", args)])
         else:
             self.put_value(t, self.word, value, "StreamWriteValue64", args)
@@ -77,9 +85,7 @@ class Words:
         """Values of a semaphore only grow."""
         value = self.written[self.semaphore][-1][0] + 1 if self.semaphore in self.written else 1
         if self.outside and self.rng.random() < 0.5:
-            last = self.written[self.semaphore][-1][1].end if self.semaphore in self.written else 0
-            end = max(last, self.threads[t] + self.rng.randrange(300000))
-            self.written.setdefault(self.semaphore, []).append((value, type(self.streams[0].tail)(end, "somebody else")))
+            self.write_outside(t, self.semaphore, value)
             return
         self.put_value(t, self.semaphore, value, "SignalExternalSemaphoresAsync", {"numExtSems": 1},
                        [("SignalExternalSemaphoresAsync", {"semaphore": self.semaphore, "value": value})])

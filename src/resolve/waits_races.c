@@ -1,0 +1,171 @@
+#include "resolve/waits_races.h"
+
+#include "base/sort.h"
+#include "base/test.h"
+
+/* ns within which a call that waits has looked what for; it returns much later. */
+enum { LOOKS = 20000 };
+
+/* They put something into a stream, or look what is in it. */
+static const bool takes[ASSAY_OP_COUNT] = {
+	[ASSAY_OP_LAUNCH] = true,      [ASSAY_OP_WAIT_INSIDE] = true, [ASSAY_OP_UNSEEN] = true,
+	[ASSAY_OP_RECORD] = true,      [ASSAY_OP_WAIT] = true,        [ASSAY_OP_STREAM_SYNC] = true,
+	[ASSAY_OP_DEVICE_SYNC] = true, [ASSAY_OP_HOST_FUNC] = true,   [ASSAY_OP_WRITE_VALUE] = true,
+	[ASSAY_OP_WAIT_VALUE] = true,  [ASSAY_OP_POOL_FREE] = true,   [ASSAY_OP_POOL_ALLOC] = true,
+};
+
+static bool takes_part(const assay_sweep_rec *r)
+{
+	return takes[r->op] && (r->op != ASSAY_OP_LAUNCH || r->arg); /* its call is known */
+}
+
+static int64_t began(const assay_sweep_rec *r)
+{
+	return r->op == ASSAY_OP_LAUNCH ? (int64_t)r->arg : r->enter;
+}
+
+static int64_t took_effect(const assay_sweep_rec *r)
+{
+	if (r->op == ASSAY_OP_LAUNCH)
+		return (int64_t)r->event;
+	bool looks = r->op == ASSAY_OP_STREAM_SYNC || r->op == ASSAY_OP_DEVICE_SYNC;
+	return looks && r->exit > r->enter + LOOKS ? r->enter + LOOKS : r->exit;
+}
+
+/* Does it concern every stream of its device? */
+static bool is_for_all(const assay_sweep_rec *r)
+{
+	return r->op == ASSAY_OP_DEVICE_SYNC || r->flags & ASSAY_REC_LEGACY ||
+	       (r->track == ASSAY_NO_ROW && (r->stream <= 1 || r->stream == ASSAY_NO_HANDLE));
+}
+
+/* Does their order make a difference? */
+static bool meet(const assay_sweep_rec *a, const assay_sweep_rec *b)
+{
+	bool works = a->op == ASSAY_OP_LAUNCH && b->op == ASSAY_OP_LAUNCH;
+	if (a->scope != b->scope || a->thread == b->thread ||
+	    (works && is_for_all(a) == is_for_all(b)) || /* their times tell */
+	    (a->device >= 0 && b->device >= 0 && a->device != b->device))
+		return false;
+	if (is_for_all(a) || is_for_all(b))
+		return true;
+	if (a->track != ASSAY_NO_ROW && b->track != ASSAY_NO_ROW)
+		return a->track == b->track;
+	return a->stream == ASSAY_NO_HANDLE || b->stream == ASSAY_NO_HANDLE ||
+	       a->stream == b->stream;
+}
+
+/* Records of processes in which more than one thread takes part. */
+typedef struct contest {
+	assay_vec(uint32_t) row;
+	int64_t *began; /* by row of recs */
+	assay_map one;  /* process -> its one thread, or WAITS_SEVERAL */
+	assay_map met;  /* calls that raced -> 1 */
+} contest;
+
+static void find_threads(contest *c, const waits *w)
+{
+	for (size_t i = 0; i < w->recs.n; i++) {
+		const assay_sweep_rec *r = &w->recs.p[i];
+		if (!takes_part(r))
+			continue;
+		uint32_t *one = assay_map_at(&c->one, r->scope);
+		*one = *one == ASSAY_MAP_ABSENT || *one == r->thread ? r->thread : WAITS_SEVERAL;
+	}
+}
+
+static void find_parts(contest *c, const waits *w)
+{
+	c->began = assay_pages_grow(NULL, (w->recs.n + 1) * sizeof *c->began);
+	for (uint32_t i = 0; i < w->recs.n; i++) {
+		const assay_sweep_rec *r = &w->recs.p[i];
+		if (!takes_part(r) || assay_map_get(&c->one, r->scope) != WAITS_SEVERAL)
+			continue;
+		c->began[i] = began(r);
+		*assay_push(&c->row) = i;
+	}
+	if (c->row.n)
+		assay_sort_rows(c->row.p, c->row.n, c->began);
+}
+
+static uint64_t call_of(const assay_sweep_rec *r)
+{
+	return assay_corr_key(r->scope, r->key);
+}
+
+static void find_meetings(contest *c, const waits *w)
+{
+	assay_vec(uint32_t) open = {0}; /* began before, and may not have taken effect */
+	for (size_t k = 0; k < c->row.n; k++) {
+		const assay_sweep_rec *r = &w->recs.p[c->row.p[k]];
+		size_t kept = 0;
+		for (size_t i = 0; i < open.n; i++) {
+			const assay_sweep_rec *o = &w->recs.p[open.p[i]];
+			if (took_effect(o) <= c->began[c->row.p[k]])
+				continue;
+			open.p[kept++] = open.p[i];
+			if (!meet(o, r))
+				continue;
+			*assay_map_at(&c->met, call_of(o)) = 1;
+			*assay_map_at(&c->met, call_of(r)) = 1;
+		}
+		open.n = kept;
+		*assay_push(&open) = c->row.p[k];
+	}
+	assay_vec_free(&open);
+}
+
+/* Of a call that was not recorded only its place in the order is known. */
+static bool is_timeless(const contest *c, const assay_sweep_rec *r)
+{
+	return r->op == ASSAY_OP_RECORD && r->thread == ASSAY_NO_ROW &&
+	       assay_map_get(&c->one, r->scope) == WAITS_SEVERAL;
+}
+
+void waits_find_races(waits *w)
+{
+	contest c = {0};
+	find_threads(&c, w);
+	find_parts(&c, w);
+	find_meetings(&c, w);
+	for (size_t i = 0; c.row.n && i < w->recs.n; i++)
+		if (assay_map_get(&c.met, call_of(&w->recs.p[i])) == 1 ||
+		    is_timeless(&c, &w->recs.p[i]))
+			w->recs.p[i].flags |= ASSAY_REC_RACED;
+	assay_vec_free(&c.row);
+	assay_pages_free(c.began);
+	assay_map_free(&c.one);
+	assay_map_free(&c.met);
+}
+
+TEST(calls_at_the_same_time_race_for_a_stream_they_share)
+{
+	static const assay_sweep_rec of[] = {
+		{.op = ASSAY_OP_RECORD, .key = 1, .enter = 100, .exit = 200, .track = 4},
+		{.op = ASSAY_OP_WAIT, .key = 2, .enter = 150, .exit = 160, .thread = 1, .track = 4},
+		{.op = ASSAY_OP_WAIT, .key = 3, .enter = 170, .exit = 180, .thread = 1, .track = 5},
+		{.op = ASSAY_OP_LAUNCH, .key = 4, .arg = 300, .event = 310, .track = 4},
+		{.op = ASSAY_OP_STREAM_SYNC,
+		 .key = 5,
+		 .enter = 310,
+		 .exit = 900000,
+		 .track = 4,
+		 .thread = 1},
+		{.op = ASSAY_OP_LAUNCH, .key = 6, .arg = 500000, .event = 510000, .track = 4},
+		{.op = ASSAY_OP_DEVICE_SYNC,
+		 .key = 7,
+		 .enter = 500500,
+		 .exit = 900000,
+		 .track = ASSAY_NO_ROW,
+		 .thread = 2},
+	};
+	static const bool raced[] = {true, true, false, false, false, true, true};
+	waits w = {0};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++)
+		*assay_push(&w.recs) = of[i];
+	waits_find_races(&w);
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++)
+		CHECK_EQ(!!(w.recs.p[i].flags & ASSAY_REC_RACED), raced[i]);
+	assay_vec_free(&w.recs);
+	return 0;
+}
