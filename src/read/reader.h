@@ -35,7 +35,7 @@ extern const size_t assay_reader_count;
 extern const assay_reader assay_reader_chrome, assay_reader_rocprof_csv, assay_reader_rocprof_json,
 	assay_reader_rocpd, assay_reader_nsys, assay_reader_nsys_csv, assay_reader_smi,
 	assay_reader_capture, assay_reader_xplane, assay_reader_perfetto, assay_reader_run_json,
-	assay_reader_env_json;
+	assay_reader_env_json, assay_reader_smi_document;
 
 /* Read a file, or every readable file below a directory. */
 bool assay_read_path(assay_run *run, const char *path, assay_err *err);

@@ -10,10 +10,11 @@
 enum { HEAD = 64 << 10 };
 
 const assay_reader *const assay_readers[] = {
-	&assay_reader_chrome,   &assay_reader_rocprof_json, &assay_reader_rocprof_csv,
-	&assay_reader_rocpd,    &assay_reader_nsys,         &assay_reader_nsys_csv,
-	&assay_reader_smi,      &assay_reader_capture,      &assay_reader_xplane,
-	&assay_reader_perfetto, &assay_reader_run_json,     &assay_reader_env_json,
+	&assay_reader_chrome,       &assay_reader_rocprof_json, &assay_reader_rocprof_csv,
+	&assay_reader_rocpd,        &assay_reader_nsys,         &assay_reader_nsys_csv,
+	&assay_reader_smi,          &assay_reader_capture,      &assay_reader_xplane,
+	&assay_reader_perfetto,     &assay_reader_run_json,     &assay_reader_env_json,
+	&assay_reader_smi_document,
 };
 const size_t assay_reader_count = ASSAY_COUNT_OF(assay_readers);
 
@@ -122,7 +123,7 @@ static const char *columns_of(assay_arena *a, assay_str head)
 	enum { SHOWN = 120 };
 	size_t n = 0, commas = 0;
 	for (; n < head.n && n < SHOWN && head.p[n] != '\n' && head.p[n] != '\r'; n++) {
-		if ((unsigned char)head.p[n] < ' ' || head.p[n] == '{')
+		if ((unsigned char)head.p[n] < ' ' || head.p[n] == '{' || (!n && head.p[n] == '['))
 			return NULL;
 		commas += head.p[n] == ',';
 	}

@@ -11,6 +11,7 @@
 #include "base/test.h"
 #include "read/lines.h"
 #include "read/smi_columns.h"
+#include "read/smi_table.h"
 #include "read/smi_time.h"
 
 enum {
@@ -183,7 +184,8 @@ static int smi_sniff(assay_str head)
 	smi_cells cells = {0};
 	smi_columns cols = {0};
 	int sure = 0;
-	bool text = !memchr(head.p ? head.p : "", 0, head.n);
+	assay_str start = assay_str_trim(head);
+	bool text = !memchr(head.p ? head.p : "", 0, head.n) && !(start.n && start.p[0] == '[');
 	for (int i = 0; text && i < SNIFF_LINES && head.n && !sure; i++) {
 		assay_str line = assay_str_trim(assay_str_cut(&head, '\n'));
 		if (!line.n || line.n > ASSAY_LINE_MAX || line.p[0] == '{')
@@ -486,12 +488,12 @@ static void note_origin(reader *r)
 	r->part->t.source.records[r->part->source] = r->rows;
 }
 
-static bool smi_read(assay_run *run, assay_input *in, assay_err *err)
+bool assay_smi_read_lines(assay_run *run, const char *path,
+			  bool (*next)(void *ctx, assay_str *line), void *ctx, assay_err *err)
 {
 	reader r = {.run = run, .part = &run->part};
 	assay_str line;
-	assay_lines lines = {in, r.part, 0};
-	while (assay_next_line(&lines, &line))
+	while (next(ctx, &line))
 		read_line(&r, line);
 	if (r.any_table)
 		note_origin(&r);
@@ -501,9 +503,19 @@ static bool smi_read(assay_run *run, assay_input *in, assay_err *err)
 	assay_arena_free(&r.scratch);
 	assay_map_free(&r.samples);
 	if (!r.any_table)
-		return assay_fail(err, ASSAY_FORMAT, 0, "%s has no telemetry header",
-				  assay_input_path(in));
+		return assay_fail(err, ASSAY_FORMAT, 0, "%s has no telemetry header", path);
 	return true;
+}
+
+static bool next_line(void *ctx, assay_str *line)
+{
+	return assay_next_line(ctx, line);
+}
+
+static bool smi_read(assay_run *run, assay_input *in, assay_err *err)
+{
+	assay_lines lines = {in, &run->part, 0};
+	return assay_smi_read_lines(run, assay_input_path(in), next_line, &lines, err);
 }
 
 const assay_reader assay_reader_smi = {

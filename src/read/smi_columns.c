@@ -479,7 +479,8 @@ static bool is_nothing(assay_str s)
 	for (size_t i = 0; i < ASSAY_COUNT_OF(nothings); i++)
 		if (same(s, nothings[i]))
 			return true;
-	return s.p[0] == '['; /* [N/A], [Not Supported], [GPU requires reset], ... */
+	/* [N/A], [Not Supported], [GPU requires reset], ...; N/A (Secondary die) */
+	return s.p[0] == '[' || assay_str_starts(s, "N/A (");
 }
 
 static bool is_number_char(char c)
@@ -617,6 +618,7 @@ TEST(units_come_from_the_cell_then_the_header_then_the_tool)
 	      v == 2048 * MIB);
 	CHECK(one_cell("vram_used", SMI_AMD, "283", &v) == SMI_GOT_VALUE && v == 283 * MIB);
 	CHECK(one_cell("VRAM Total Memory (B)", SMI_ROCM, "5", &v) == SMI_GOT_VALUE && v == 5);
+	CHECK(one_cell("power_usage", SMI_AMD, "N/A (Secondary die)", &v) == SMI_GOT_NOTHING);
 	CHECK(one_cell("sclk clock speed:", SMI_ROCM, "(1700Mhz)", &v) == SMI_GOT_VALUE &&
 	      v == 1700);
 	CHECK(one_cell("pcie_bw", SMI_AMD, "8", &v) == SMI_GOT_VALUE && v == 1e6);
