@@ -122,6 +122,24 @@ static struct labels labels_of(derive *d, uint32_t g)
 	return found;
 }
 
+/* Of work that a command buffer replays: the instruction it is and its place in the program, as
+ * xprof finds both in the program itself. */
+static void take_instruction(derive *d, uint32_t g, struct labels *l)
+{
+	const assay_tables *t = d->t;
+	uint32_t op = g < t->gpu_captured.n ? t->gpu_captured.op[g] : ASSAY_NO_ROW;
+	if (op == ASSAY_NO_ROW || !t->captured.program[op] || !l->op.n)
+		return;
+	assay_json j = assay_json_members(&d->scratch, assay_text(d->run, t->captured.args[op]));
+	struct labels of = {0};
+	for (assay_str k, v; assay_json_member(&j, &k) && assay_json_skip(&j, &v);)
+		take_member(d, k, v, &of);
+	if (!of.op.n)
+		return;
+	l->op = of.op;
+	l->name = assay_text(d->run, t->captured.name[op]);
+}
+
 /* ------------------------------------------------------------------ rows */
 
 static void close_from(derive *d, assay_derived_row row, int level)
@@ -306,6 +324,7 @@ static void add_kernel(derive *d, uint32_t g)
 	struct kernel k = {g, d->group.p[g]};
 	add_graph(d, k);
 	struct labels l = labels_of(d, g);
+	take_instruction(d, g, &l);
 	uint32_t ids[LEVELS];
 	size_t n = id_path(d, d->t->gpu_scope.scope[g], ids);
 	if (!l.op.n && !l.module.n && !l.tf_op.n) {

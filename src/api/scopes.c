@@ -59,6 +59,7 @@ static assay_scope_line *make_lines(const assay_run *run, const assay_scope_time
 			.gpu_inferred = n->gpu_inferred,
 			.waits = n->waits,
 			.idle = n->idle,
+			.inferred = assay_scope_is_of_program(&run->part.t.scope, n->scope),
 		};
 	}
 	return line;
@@ -120,10 +121,10 @@ bool assay_scopes_find(assay_run *run, const assay_scopes_query *q, assay_err *e
 	}
 	assay_scopes(run,
 		     &(assay_scope_opts){.ops = q->ops, .python = q->python, .exact = q->exact});
-	if (!q->exact && !q->timeline) {
+	if (!q->exact)
 		assay_explain_programs(run);
+	if (!q->exact && !q->timeline)
 		assay_scopes_of_programs(run);
-	}
 	if (q->step && !step_exists(run, *q->step))
 		return assay_fail(err, ASSAY_USAGE, 0, "the input has no step %lld",
 				  (long long)*q->step);

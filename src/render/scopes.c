@@ -321,6 +321,8 @@ static void put_node(assay_jsonw *w, const assay_run *run, const assay_scope_vie
 	assay_jsonw_i64(w, "wait_ns", l->waits);
 	assay_jsonw_i64(w, "idle_ns", l->idle);
 	assay_jsonw_f64(w, "pct", assay_percent(l->gpu_busy, v->whole));
+	if (l->inferred)
+		assay_jsonw_bool(w, "inferred", true);
 	assay_jsonw_close(w, '}');
 }
 

@@ -17,6 +17,7 @@ typedef struct assay_scope_line {
 	uint64_t count, work;
 	int64_t host; /* -1: no instance says how long it was open */
 	int64_t host_self, gpu_busy, gpu_sum, gpu_self, gpu_grad, gpu_inferred, waits, idle;
+	bool inferred; /* from a program's schedule */
 } assay_scope_line;
 
 typedef struct assay_scope_view {

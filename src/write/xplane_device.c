@@ -153,14 +153,13 @@ static bool is_labelled(const xplane_writer *w, assay_sid args)
 }
 
 /* Of work that a command buffer replays: which instruction it is, for xprof looks that up in the
- * program and knows nothing of buffers; and before it what the recorder said. In grouped files the
- * rows are ours, and those are of buffers. */
+ * program and knows nothing of buffers; and before it what the recorder said. */
 static void put_instruction(xplane_writer *w, xplane_out *p, uint32_t g)
 {
 	const assay_tables *t = w->t;
 	uint32_t op = g < t->gpu_captured.n ? t->gpu_captured.op[g] : ASSAY_NO_ROW;
 	assay_str buffer = xplane_arg_text(w, t->gpu.args[g], "hlo_op");
-	if (w->grouped || op == ASSAY_NO_ROW || !t->captured.program[op] || !buffer.n)
+	if (op == ASSAY_NO_ROW || !t->captured.program[op] || !buffer.n)
 		return;
 	xplane_put_ref(p, "hlo_op_recorded", buffer);
 	xplane_put_ref(p, "hlo_op", xplane_arg_text(w, t->captured.args[op], "hlo_op"));

@@ -83,10 +83,10 @@ def kernels(text):
     return round(count), round(total * 1000)
 
 
-def native(path):
+def native(path, *options):
     """assay's own derived rows by the names xprof gives them."""
     rows = collections.defaultdict(list)
-    for e in json.loads(tap.run("scopes", "--timeline", "--json", path)[1])["timeline"]:
+    for e in json.loads(tap.run("scopes", "--timeline", "--json", *options, path)[1])["timeline"]:
         name = e["row"] if e["row"] == "Steps" else f"{e['row']} - from #{e['stream']}"
         rows[f"/device:GPU:{e['device']}", name].append((e["ts_ns"], e["dur_ns"], e["name"], {}))
     return rows
@@ -246,7 +246,7 @@ def check(source, folder, mode):
     is_xla = ".xplane.pb" in source.name
     if not is_xla:
         check_meaning(name, source, tools, report)
-    rows, mine = timeline(tools["trace_viewer"]), native(out)
+    rows, mine = timeline(tools["trace_viewer"]), native(out, *exact)
     for plane, row in sorted(mine):
         a, b = spans(rows[plane, row], row != "Steps"), spans(mine[plane, row], row != "Steps")
         if not is_xla: # instances have their own names in ours
@@ -358,6 +358,11 @@ def check_command_buffers(folder):
            (sums, ours))
     tap.run("convert", "--to", "xplane", out, folder / "buffers2.pb")
     tap.ok("xprof: a resolved profile written again is the same", out.read_bytes() == (folder / "buffers2.pb").read_bytes())
+    for mode in MODES:
+        tap.run("convert", "--to", mode, source, out)
+        rows, mine = timeline(xprof(out.read_bytes(), folder, "buffers " + mode, ["trace_viewer"])[0]["trace_viewer"]), native(source)
+        differ = [(k, len(rows[k]), len(mine[k])) for k in sorted(mine) if spans(rows[k], True) != spans(mine[k], True)]
+        tap.ok(f"xprof: rows of the instructions of command buffers are ours ({mode})", len(mine) > 4 and not differ, differ)
 
 
 def main():
