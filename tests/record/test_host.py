@@ -361,6 +361,18 @@ def blocked_threads_are_seen_in_their_library(python):
             enough(right * 2 > sum(seen.values()), (flags, line, seen))  # it may go on while it is looked at
 
 
+def a_native_stack_ends_in_a_library_without_tables(python):
+    """As musl's is, and much that is written by hand: nothing is guessed."""
+    os.environ["NATIVE_LIBRARY"] = native_library(["-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-Wl,--no-eh-frame-hdr"])
+    r = Recording(python, "natives")
+    check_stacks(r)
+    for line, last, kind in (("native sleep", "native_sleep", SLEEP), ("native read", "native_read", READ)):
+        seen = native_stacks(r, line, kind=kind)
+        assert not any(set(CHAIN) & set(names) for names in seen), (line, seen)
+        right = sum(n for names, n in seen.items() if names and names[-1] == last)
+        enough(right * 2 > sum(seen.values()), (line, seen))
+
+
 def computing_threads_are_seen_in_their_library_where_the_system_allows_it(python):
     os.environ["NATIVE_LIBRARY"] = native_library([])
     r = Recording(python, "natives")
@@ -422,7 +434,7 @@ TESTS = [without_proc_stacks_stay_and_the_run_says_what_is_missing, a_filter_of_
          a_thousand_threads_forks_and_interpreters_come_and_go, without_stacks_there_are_none,
          what_a_thread_does_between_launches_is_seen, the_sampler_sleeps_through_long_calls_and_is_woken_by_their_end, workers_that_are_started_as_programs_are_seen_too,
          a_worker_process_is_seen_from_its_parent, blocked_threads_are_seen_in_their_library,
-         computing_threads_are_seen_in_their_library_where_the_system_allows_it,
+         a_native_stack_ends_in_a_library_without_tables, computing_threads_are_seen_in_their_library_where_the_system_allows_it,
          the_report_names_library_and_function, without_native_stacks_there_are_none]
 
 
