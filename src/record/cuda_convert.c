@@ -422,7 +422,7 @@ static void note_runtime_calls(const cupti_lib *c, uint8_t *buffer, size_t valid
 	void *record = NULL;
 	while (c->next_record(buffer, valid, &record) == CUPTI_OK) {
 		const cupti_api_record *a = record;
-		if (a->kind == CUPTI_RUNTIME)
+		if (a->kind == CUPTI_RUNTIME && assay_cuda_chosen(CUPTI_DOMAIN_RUNTIME, a->cbid))
 			state.runtime[a->correlationId % RECENT] = a->correlationId;
 	}
 }
