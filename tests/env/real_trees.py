@@ -78,7 +78,7 @@ def check_tree(name, root, site):
         got = (d["pytorch_version"], d["pytorch_build"]["git_commit"], d["pytorch_build"]["cuda_version"], d["pytorch_build"]["hip_version"])
         check(f"{name}: torch/version.py", got == (t["__version__"], t["git_version"], t["cuda"], t["hip"]), got)
     files = [c for lib in a["libraries"].values() for c in lib["copies"]]
-    if name != "jax-rocm":  # its libraries are the system's
+    if name not in ("jax-rocm", "tensorflow-rocm"):  # theirs are the system's
         check_copies(name, root, files)
     # what triton brings for itself is on nobody's search path
     there = {f for folder, _, names in os.walk(site) for f in names if "/triton/" not in folder}
