@@ -66,11 +66,16 @@ def missing_columns(doc, text, tables={}):
             yield span
 
 
+def code_lines(text):
+    """Code in the running text, and the lines of fenced blocks."""
+    return spans(text) + [line for block in re.findall(r"^```.*?\n(.*?)^```", text, flags=re.S | re.M) for line in block.splitlines()]
+
+
 def missing_targets(doc, text):
-    """make TARGET, in the text and in fenced blocks."""
-    for target in re.findall(r"(?:^|`|\$ |&& )make ([a-z][a-z-]*)", text, flags=re.M):
-        if not re.search(rf"^(\.PHONY:.*\b)?{target}\b", MAKEFILE, flags=re.M):
-            yield target
+    for line in code_lines(text):
+        for target in re.findall(r"(?:^|\$ |&& )make ([a-z][a-z-]*)", line):
+            if not re.search(rf"^(\.PHONY:.*\b)?{target}\b", MAKEFILE, flags=re.M):
+                yield target
 
 
 def missing_functions(doc, text):
@@ -91,9 +96,7 @@ def help_of(command, seen={}):
 
 def missing_options(doc, text):
     commands = subprocess.run([tap.ASSAY, "help", "--list"], capture_output=True, text=True).stdout.split()
-    lines = spans(text) + [line for block in re.findall(r"^```.*?\n(.*?)^```", text, flags=re.S | re.M)
-                           for line in block.splitlines()]
-    for line in lines:
+    for line in code_lines(text):
         words = line.lstrip("$ ").split()
         if len(words) < 2 or words[0] != "assay" or words[1] not in commands:
             continue
