@@ -304,10 +304,17 @@ static void call_small_copies(const assay_find_ctx *c, const assay_place_time *t
  * is spoken of where kernels are so short that it becomes much. */
 static const char usual_distance_phrase[] = "from one kernel to the next, as devices do";
 
-static bool is_usual_distance(const struct idle *idle, int cause)
+static bool is_usual_distance(const assay_find_ctx *c, const struct idle *idle, int cause)
 {
-	enum { USUAL = 2500 }; /* ns, in the mean */
-	return cause == ASSAY_WHY_QUEUED && idle->total[cause] < (int64_t)idle->gaps[cause] * USUAL;
+	enum {
+		USUAL = 2500,
+		WITHOUT_LONG = 4000,
+		LONG = 20000
+	}; /* ns: in the mean, and one of them */
+	int64_t gaps = (int64_t)idle->gaps[cause];
+	bool even = c->w->longest_part[cause] < LONG;
+	return cause == ASSAY_WHY_QUEUED &&
+	       idle->total[cause] < gaps * (even ? WITHOUT_LONG : USUAL);
 }
 
 /* Taking memory waits for the device too, and the first call of all sets up the context. */
@@ -355,7 +362,7 @@ static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
 					 c->vendor);
 	}
 	const char *phrase = is_first_use(run, c, cause) ? first_use_phrase : row->phrase;
-	if (is_usual_distance(idle, cause)) {
+	if (is_usual_distance(c, idle, cause)) {
 		phrase = usual_distance_phrase;
 		f.fix = assay_why_advice(ASSAY_WHY_LAUNCH_LATENCY, c->framework, c->vendor);
 	}
@@ -545,7 +552,7 @@ static bool is_worth_saying(const assay_find_ctx *c, const struct idle *idle, in
 {
 	bool much = c->w->idle > c->whole / 10 && idle->total[cause] > c->w->idle / 4;
 	return cause != ASSAY_WHY_UNLINKED && (double)idle->total[cause] >= least_idle(c) &&
-	       (much || !is_usual_distance(idle, cause));
+	       (much || !is_usual_distance(c, idle, cause));
 }
 
 static void find_idle(assay_run *run, const assay_find_ctx *c)
@@ -610,10 +617,15 @@ TEST(the_usual_distance_between_kernels_is_nothing_to_change)
 	assay_find_ctx c = {.w = &w, .whole = 1000000};
 	struct idle idle = {.total = {[ASSAY_WHY_QUEUED] = 50000}};
 	idle.gaps[ASSAY_WHY_QUEUED] = 25;
+	w.longest_part[ASSAY_WHY_QUEUED] = 30000;
 	CHECK(!is_worth_saying(&c, &idle, ASSAY_WHY_QUEUED));
 	w.idle = 110000; /* short kernels, and much of the time goes between them */
 	CHECK(is_worth_saying(&c, &idle, ASSAY_WHY_QUEUED));
 	w.idle = 60000;
+	idle.gaps[ASSAY_WHY_QUEUED] = 15; /* one of them is long */
+	CHECK(is_worth_saying(&c, &idle, ASSAY_WHY_QUEUED));
+	w.longest_part[ASSAY_WHY_QUEUED] = 8000;
+	CHECK(!is_worth_saying(&c, &idle, ASSAY_WHY_QUEUED));
 	idle.gaps[ASSAY_WHY_QUEUED] = 5;
 	CHECK(is_worth_saying(&c, &idle, ASSAY_WHY_QUEUED));
 	return 0;
