@@ -11,6 +11,7 @@
 #include "analyze/idle_lines.h"
 #include "analyze/sights.h"
 #include "base/test.h"
+#include "base/turns.h"
 #include "model/by_hand.h"
 #include "names/calls.h"
 
@@ -18,10 +19,34 @@ struct finder {
 	assay_run *run;
 	assay_host_causes hosts; /* of threads that launched work that ends a gap */
 	assay_sights *sights;    /* NULL: the recording has none */
-	assay_idle_lines lines;
-	bool keeps_lines;
 	assay_arena scratch;
 	uint8_t *graph; /* by string id, is it a graph launch: 0 not asked yet, 1 no, 2 yes */
+};
+
+/* Idle time at a line of the program. */
+struct at_line {
+	uint32_t device, stack, sample;
+	assay_why cause;
+	int64_t dur;
+};
+
+/* One cause's part of a gap. */
+struct part {
+	uint32_t gap, row, stack, sample;
+	assay_why cause;
+	int64_t dur, longest;
+};
+
+/* Gaps are split by several threads at the same time, in blocks. This is one thread's own. */
+struct splitter {
+	const struct finder *f;
+	const assay_run *run;
+	assay_lane **lane; /* by track: its own way through f->hosts; NULL until asked for */
+	uint32_t device;   /* of the gap at hand */
+	assay_arena arena;
+	bool keeps_lines;
+	assay_vec(struct at_line) lines; /* of the block */
+	assay_vec(struct part) parts;
 };
 
 struct split {
@@ -38,14 +63,14 @@ struct stretch {
 	uint32_t row, stack, sample;
 };
 
-static void add_stretch(struct finder *f, uint32_t device, struct split *s, assay_why cause,
-			struct stretch x)
+static void add_stretch(struct splitter *f, struct split *s, assay_why cause, struct stretch x)
 {
 	s->part[cause] += x.dur;
 	if (x.dur <= 0)
 		return;
-	if (f->keeps_lines)
-		assay_idle_lines_add(&f->lines, device, cause, x.stack, x.sample, x.dur);
+	if (f->keeps_lines && x.stack != ASSAY_NO_ROW)
+		*assay_push(&f->lines) =
+			(struct at_line){f->device, x.stack, x.sample, cause, x.dur};
 	if (x.dur <= s->longest[cause])
 		return;
 	s->longest[cause] = x.dur;
@@ -56,63 +81,72 @@ static void add_stretch(struct finder *f, uint32_t device, struct split *s, assa
 
 /* [from, to) inside a row of host: its cause, but where samples show that the thread had no
  * processor there. */
-static void split_inside(struct finder *f, uint32_t device, assay_why cause, uint32_t row,
-			 int64_t from, int64_t to, struct split *s)
+static void split_inside(struct splitter *f, assay_why cause, uint32_t row, int64_t from,
+			 int64_t to, struct split *s)
 {
 	const assay_tables *t = &f->run->part.t;
+	const assay_sights *sights = f->f->sights;
 	for (int64_t now = from; now < to;) {
 		struct stretch x = {
 			.row = row, .stack = assay_call_stack(t, row), .sample = ASSAY_NO_ROW};
 		assay_sight seen = {.until = to};
-		bool robbed = f->sights && assay_sights_robbed(f->sights, row, now, to, &seen);
+		bool robbed = sights && assay_sights_robbed(sights, row, now, to, &seen);
 		if (robbed) {
 			x.stack = seen.stack != ASSAY_NO_ROW ? seen.stack : x.stack;
 			x.sample = seen.sample;
 		}
 		x.dur = seen.until - now;
-		add_stretch(f, device, s, robbed ? ASSAY_WHY_HOST_CPU_WAIT : cause, x);
+		add_stretch(f, s, robbed ? ASSAY_WHY_HOST_CPU_WAIT : cause, x);
 		now = seen.until;
 	}
 }
 
+static assay_lane *lane_of(struct splitter *f, uint32_t track)
+{
+	if (!f->lane[track])
+		f->lane[track] = assay_lane_fork(f->f->hosts.of_track[track], &f->arena);
+	return f->lane[track];
+}
+
+static void split_host(struct splitter *f, uint32_t track, uint32_t asker, int64_t from, int64_t to,
+		       struct split *s);
+
 /* What samples show of a thread between its calls. Of two threads that hand work to each other the
  * other one is asked, once: true when that was done. */
-static void split_host(struct finder *f, uint32_t device, uint32_t track, uint32_t asker,
-		       int64_t from, int64_t to, struct split *s);
-
-static bool split_seen(struct finder *f, uint32_t device, uint32_t track, uint32_t asker,
-		       int64_t now, assay_sight *seen, struct split *s)
+static bool split_seen(struct splitter *f, uint32_t track, uint32_t asker, int64_t now,
+		       assay_sight *seen, struct split *s)
 {
-	uint32_t other = assay_sights_awaited(f->sights, track, now, seen);
-	if (other == ASSAY_NO_ROW || !f->hosts.of_track[other])
+	uint32_t other = assay_sights_awaited(f->f->sights, track, now, seen);
+	if (other == ASSAY_NO_ROW || !f->f->hosts.of_track[other])
 		return false;
 	if (asker != ASSAY_NO_ROW) { /* both wait: word of it is on the way */
 		seen->cause = ASSAY_WHY_HOST_NATIVE;
 		return false;
 	}
-	split_host(f, device, other, track, now, seen->until, s);
+	split_host(f, other, track, now, seen->until, s);
 	return true;
 }
 
-static void split_host(struct finder *f, uint32_t device, uint32_t track, uint32_t asker,
-		       int64_t from, int64_t to, struct split *s)
+static void split_host(struct splitter *f, uint32_t track, uint32_t asker, int64_t from, int64_t to,
+		       struct split *s)
 {
 	const assay_tables *t = &f->run->part.t;
+	const assay_sights *sights = f->f->sights;
 	for (int64_t now = from; now < to;) {
 		struct stretch x = {.sample = ASSAY_NO_ROW};
 		int64_t until;
 		assay_why cause =
-			assay_lane_at(&f->hosts, f->hosts.of_track[track], now, &x.row, &until);
+			assay_lane_at(&f->f->hosts, lane_of(f, track), now, &x.row, &until);
 		until = until < to ? until : to;
 		if (x.row != ASSAY_NO_ROW && cause != ASSAY_WHY_HOST_UNTRACED) {
-			split_inside(f, device, cause, x.row, now, until, s);
+			split_inside(f, cause, x.row, now, until, s);
 			now = until;
 			continue;
 		}
 		x.stack = assay_call_stack(t, x.row);
-		if (cause == ASSAY_WHY_HOST_UNTRACED && f->sights) {
-			assay_sight seen = assay_sights_at(f->sights, track, now, until);
-			bool done = split_seen(f, device, track, asker, now, &seen, s);
+		if (cause == ASSAY_WHY_HOST_UNTRACED && sights) {
+			assay_sight seen = assay_sights_at(sights, track, now, until);
+			bool done = split_seen(f, track, asker, now, &seen, s);
 			cause = seen.cause;
 			until = seen.until;
 			if (done) {
@@ -123,7 +157,7 @@ static void split_host(struct finder *f, uint32_t device, uint32_t track, uint32
 			x.sample = seen.sample;
 		}
 		x.dur = until - now;
-		add_stretch(f, device, s, cause, x);
+		add_stretch(f, s, cause, x);
 		now = until;
 	}
 }
@@ -142,15 +176,15 @@ static assay_why first_cause(const assay_run *run, uint32_t launch, int64_t from
 }
 
 /* The blocking call that the launching thread was in at the start of a gap. */
-static uint32_t opened_by(struct finder *f, uint32_t gap)
+static uint32_t opened_by(struct splitter *f, uint32_t gap)
 {
 	const assay_tables *t = &f->run->part.t;
 	uint32_t launch = t->gap.launch[gap], row;
 	int64_t until, from = t->gap.ts[gap];
 	if (t->gap.cause[gap] != ASSAY_WHY_HOST_UNTRACED || t->host.ts[launch] <= from)
 		return ASSAY_NO_ROW;
-	assay_lane *lane = f->hosts.of_track[t->host.track[launch]];
-	assay_why cause = assay_lane_at(&f->hosts, lane, from, &row, &until);
+	assay_lane *lane = lane_of(f, t->host.track[launch]);
+	assay_why cause = assay_lane_at(&f->f->hosts, lane, from, &row, &until);
 	return cause == ASSAY_WHY_HOST_SYNC && t->host.ts[row] < from ? row : ASSAY_NO_ROW;
 }
 
@@ -218,11 +252,27 @@ static void want_lanes(struct finder *f)
 }
 
 /* Each device is swept from the beginning: its gaps come in order of time. */
-static void rewind_lanes(struct finder *f)
+static void look_at_device(struct splitter *f, uint32_t device)
 {
-	for (size_t i = 0; i < f->run->part.t.track.n; i++)
-		if (f->hosts.of_track[i])
-			assay_lane_rewind(f->hosts.of_track[i]);
+	for (size_t i = 0; device != f->device && i < f->run->part.t.track.n; i++)
+		if (f->lane[i])
+			assay_lane_rewind(f->lane[i]);
+	f->device = device;
+}
+
+static void splitter_open(struct splitter *s, const struct finder *f)
+{
+	*s = (struct splitter){.f = f, .run = f->run};
+	s->lane = assay_alloc(&s->arena, (s->run->part.t.track.n + 1) * sizeof *s->lane);
+}
+
+static void splitter_close(struct splitter *s)
+{
+	for (size_t i = 0; i < s->run->part.t.track.n; i++)
+		assay_lane_free(s->lane[i]);
+	assay_vec_free(&s->lines);
+	assay_vec_free(&s->parts);
+	assay_arena_free(&s->arena);
 }
 
 static int64_t clamp(int64_t at, int64_t from, int64_t to)
@@ -230,8 +280,8 @@ static int64_t clamp(int64_t at, int64_t from, int64_t to)
 	return at < from ? from : at > to ? to : at;
 }
 
-static struct split split_stretch(struct finder *f, uint32_t device, int64_t from, int64_t to,
-				  uint32_t launch, uint8_t cause)
+static struct split split_stretch(struct splitter *f, int64_t from, int64_t to, uint32_t launch,
+				  uint8_t cause)
 {
 	const assay_tables *t = &f->run->part.t;
 	struct split s = {.part = {0}};
@@ -240,17 +290,42 @@ static struct split split_stretch(struct finder *f, uint32_t device, int64_t fro
 	memset(s.stack, 0xff, sizeof s.stack);
 	memset(s.sample, 0xff, sizeof s.sample);
 	if (cause != ASSAY_WHY_HOST_UNTRACED) {
-		add_stretch(f, device, &s, (assay_why)cause, all);
+		add_stretch(f, &s, (assay_why)cause, all);
 		return s;
 	}
 	int64_t call = clamp(t->host.ts[launch], from, to);
 	int64_t back = clamp(assay_host_end(&t->host, launch), call, to);
-	split_inside(f, device, ASSAY_WHY_LAUNCH_CALL, launch, call, back, &s);
+	split_inside(f, ASSAY_WHY_LAUNCH_CALL, launch, call, back, &s);
 	all.row = launch;
 	all.dur = to - back;
-	add_stretch(f, device, &s, ASSAY_WHY_LAUNCH_LATENCY, all);
-	split_host(f, device, t->host.track[launch], ASSAY_NO_ROW, from, call, &s);
+	add_stretch(f, &s, ASSAY_WHY_LAUNCH_LATENCY, all);
+	split_host(f, t->host.track[launch], ASSAY_NO_ROW, from, call, &s);
 	return s;
+}
+
+/* What a gap says of itself is written at once, for no other thread looks at its row. */
+static void split_gap(struct splitter *f, assay_gap_table *gaps, uint32_t gap)
+{
+	look_at_device(f, gaps->device[gap]);
+	gaps->opened[gap] = opened_by(f, gap);
+	struct split s = split_stretch(f, gaps->ts[gap], gaps->ts[gap] + gaps->dur[gap],
+				       gaps->launch[gap], gaps->cause[gap]);
+	int most = gaps->cause[gap];
+	int64_t whole = 0;
+	for (int c = 0; c < ASSAY_WHY_COUNT; c++) {
+		if (!s.part[c])
+			continue;
+		*assay_push(&f->parts) =
+			(struct part){gap,          s.row[c],  s.stack[c],  s.sample[c],
+				      (assay_why)c, s.part[c], s.longest[c]};
+		whole += s.part[c];
+		most = s.part[c] > s.part[most] ? c : most;
+	}
+	assert(whole == gaps->dur[gap]);
+	(void)whole;
+	gaps->cause[gap] = (uint8_t)most;
+	gaps->during[gap] = s.row[most];
+	gaps->suspicious[gap] = s.part[ASSAY_WHY_LAUNCH_LATENCY] > ASSAY_SUSPICIOUS_LATENCY;
 }
 
 struct totals {
@@ -258,38 +333,84 @@ struct totals {
 	uint64_t gaps[ASSAY_WHY_COUNT];
 };
 
-static void explain_gap(struct finder *f, uint32_t gap, struct totals *sum)
+enum { BLOCK = 1024 }; /* gaps that a thread splits in one go */
+
+struct splitting {
+	assay_run *run;
+	struct splitter *splitter; /* by worker */
+	assay_idle_lines lines;
+	struct totals *sum; /* by device */
+};
+
+static void split_block(void *ctx, unsigned worker, uint64_t block)
 {
-	assay_tables *t = &f->run->part.t;
-	t->gap.opened[gap] = opened_by(f, gap);
-	struct split s = split_stretch(f, t->gap.device[gap], t->gap.ts[gap],
-				       t->gap.ts[gap] + t->gap.dur[gap], t->gap.launch[gap],
-				       t->gap.cause[gap]);
-	int most = t->gap.cause[gap];
-	int64_t whole = 0;
-	for (int c = 0; c < ASSAY_WHY_COUNT; c++) {
-		if (!s.part[c])
-			continue;
-		uint32_t p = assay_add(t, ASSAY_T_gap_part);
-		t->gap_part.gap[p] = gap;
-		t->gap_part.cause[p] = (uint8_t)c;
-		t->gap_part.dur[p] = s.part[c];
-		t->gap_part.during[p] = s.row[c];
-		t->gap_part.longest[p] = s.longest[c];
-		t->gap_part.stack[p] = s.stack[c];
-		t->gap_part.sample[p] = s.sample[c];
-		whole += s.part[c];
-		most = s.part[c] > s.part[most] ? c : most;
-		sum->dur[c] += s.part[c];
-		sum->gaps[c]++;
+	const struct splitting *x = ctx;
+	assay_gap_table *gaps = &x->run->part.t.gap;
+	size_t end = (block + 1) * BLOCK;
+	struct splitter *f = &x->splitter[worker];
+	f->lines.n = f->parts.n = 0;
+	for (size_t gap = block * BLOCK; gap < end && gap < gaps->n; gap++)
+		split_gap(f, gaps, (uint32_t)gap);
+}
+
+/* All columns are set here: there are as many rows as kernels, or more. */
+static void add_part(assay_tables *t, const struct part *x, struct totals *sum)
+{
+	assay_gap_part_table *p = &t->gap_part;
+	size_t r = p->n++;
+	p->gap[r] = x->gap;
+	p->cause[r] = (uint8_t)x->cause;
+	p->dur[r] = x->dur;
+	p->during[r] = x->row;
+	p->longest[r] = x->longest;
+	p->stack[r] = x->stack;
+	p->sample[r] = x->sample;
+	sum->dur[x->cause] += x->dur;
+	sum->gaps[x->cause]++;
+	if (x->cause == ASSAY_WHY_LAUNCH_LATENCY && t->gap.suspicious[x->gap])
+		sum->suspicious[x->cause] += x->dur;
+}
+
+static bool take_block(void *ctx, unsigned worker, uint64_t block)
+{
+	struct splitting *x = ctx;
+	const struct splitter *f = &x->splitter[worker];
+	assay_tables *t = &x->run->part.t;
+	(void)block;
+	assay_reserve(t, ASSAY_T_gap_part, f->parts.n);
+	for (size_t i = 0; i < f->parts.n; i++)
+		add_part(t, &f->parts.p[i], &x->sum[t->gap.device[f->parts.p[i].gap]]);
+	for (size_t i = 0; i < f->lines.n; i++) {
+		const struct at_line *l = &f->lines.p[i];
+		assay_idle_lines_add(&x->lines, l->device, l->cause, l->stack, l->sample, l->dur);
 	}
-	assert(whole == t->gap.dur[gap]);
-	t->gap.cause[gap] = (uint8_t)most;
-	t->gap.during[gap] = s.row[most];
-	if (s.part[ASSAY_WHY_LAUNCH_LATENCY] > ASSAY_SUSPICIOUS_LATENCY) {
-		t->gap.suspicious[gap] = 1;
-		sum->suspicious[ASSAY_WHY_LAUNCH_LATENCY] += s.part[ASSAY_WHY_LAUNCH_LATENCY];
+	return true;
+}
+
+/* Gives the totals by device. */
+static struct totals *split_gaps(struct finder *f, size_t devices)
+{
+	const assay_gap_table *gaps = &f->run->part.t.gap;
+	uint64_t blocks = (gaps->n + BLOCK - 1) / BLOCK;
+	unsigned threads = assay_run_threads(f->run);
+	threads = threads < blocks ? threads : blocks ? (unsigned)blocks : 1;
+	struct splitting x = {.run = f->run};
+	x.splitter = assay_alloc(&f->scratch, threads * sizeof *x.splitter);
+	x.sum = assay_alloc(&f->scratch, (devices + 1) * sizeof *x.sum);
+	for (unsigned i = 0; i < threads; i++) {
+		splitter_open(&x.splitter[i], f);
+		x.splitter[i].keeps_lines = true;
 	}
+	assay_idle_lines_init(&x.lines, f->run);
+	assay_turns_run(&(assay_turns){.tasks = blocks,
+				       .threads = threads,
+				       .ctx = &x,
+				       .work = split_block,
+				       .hand_over = take_block});
+	assay_idle_lines_done(&x.lines);
+	for (unsigned i = 0; i < threads; i++)
+		splitter_close(&x.splitter[i]);
+	return x.sum;
 }
 
 static void add_totals(assay_run *run, uint32_t device, const struct totals *sum)
@@ -367,9 +488,12 @@ void assay_gap_causes(const assay_run *run, uint32_t gpu, int64_t from,
 		assay_host_causes_fill(&f.hosts);
 		f.sights = assay_sights_new(run);
 	}
-	struct split s = split_stretch(&f, 0, from, t->gpu.ts[gpu], launch, (uint8_t)cause);
+	struct splitter own;
+	splitter_open(&own, &f);
+	struct split s = split_stretch(&own, from, t->gpu.ts[gpu], launch, (uint8_t)cause);
 	memcpy(part, s.part, sizeof s.part);
 	memcpy(during, s.row, sizeof s.row);
+	splitter_close(&own);
 	assay_host_causes_free(&f.hosts);
 	assay_sights_free(f.sights);
 }
@@ -385,18 +509,11 @@ void assay_gaps(assay_run *run, const assay_order *order)
 	want_lanes(&f);
 	assay_host_causes_fill(&f.hosts);
 	f.sights = assay_sights_new(run);
-	assay_idle_lines_init(&f.lines, run);
-	f.keeps_lines = true;
-	for (uint32_t d = 0, gap = 0; d < order->device.n; d++) {
-		struct totals sum = {.dur = {0}};
-		rewind_lanes(&f);
-		for (; gap < t->gap.n && t->gap.device[gap] == d; gap++)
-			explain_gap(&f, gap, &sum);
-		add_totals(run, d, &sum);
-	}
+	const struct totals *sum = split_gaps(&f, order->device.n);
+	for (uint32_t d = 0; d < order->device.n; d++)
+		add_totals(run, d, &sum[d]);
 	assay_host_causes_free(&f.hosts);
 	assay_sights_free(f.sights);
-	assay_idle_lines_done(&f.lines);
 	assay_arena_free(&f.scratch);
 	if (t->edge.n)
 		name_producers(run, order);

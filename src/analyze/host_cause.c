@@ -108,15 +108,19 @@ static const assay_open_row *open_row(assay_lane *lane, int k, int64_t now)
 	return n ? &lane->open[k].p[n - 1] : NULL;
 }
 
-/* Rows that have begun by `now` go on the stack of their cause; on top is the innermost one. */
+/* Rows that have begun by `now`, and not ended, go on the stack of their cause; on top is the
+ * innermost one. */
 static void lane_begin(const assay_host_causes *c, assay_lane *lane, int64_t now)
 {
 	const assay_host_table *host = &c->run->part.t.host;
 	for (; lane->next < lane->n && host->ts[lane->row[lane->next]] <= now; lane->next++) {
 		uint32_t h = lane->row[lane->next];
+		int64_t end = assay_host_end(host, h);
+		if (end <= now)
+			continue;
 		int k = level_of(c->cause[h]);
-		open_row(lane, k, host->ts[h]);
-		*assay_push(&lane->open[k]) = (assay_open_row){assay_host_end(host, h), h};
+		open_row(lane, k, now);
+		*assay_push(&lane->open[k]) = (assay_open_row){end, h};
 		lane->live |= 1U << k;
 	}
 }
@@ -138,6 +142,20 @@ assay_why assay_lane_at(const assay_host_causes *c, assay_lane *lane, int64_t no
 		return cause_at(k);
 	}
 	return ASSAY_WHY_HOST_UNTRACED;
+}
+
+assay_lane *assay_lane_fork(const assay_lane *lane, assay_arena *a)
+{
+	assay_lane *own = assay_alloc(a, sizeof *own);
+	own->row = lane->row;
+	own->n = lane->n;
+	return own;
+}
+
+void assay_lane_free(assay_lane *lane)
+{
+	for (int k = 0; lane && k < ASSAY_HOST_CAUSE_COUNT; k++)
+		assay_vec_free(&lane->open[k]);
 }
 
 void assay_lane_rewind(assay_lane *lane)
@@ -194,8 +212,7 @@ void assay_host_causes_fill(assay_host_causes *c)
 void assay_host_causes_free(assay_host_causes *c)
 {
 	for (size_t i = 0; i < c->run->part.t.track.n; i++)
-		for (int k = 0; c->of_track[i] && k < ASSAY_HOST_CAUSE_COUNT; k++)
-			assay_vec_free(&c->of_track[i]->open[k]);
+		assay_lane_free(c->of_track[i]);
 	assay_arena_free(&c->scratch);
 }
 

@@ -38,6 +38,10 @@ void assay_host_causes_want(assay_host_causes *c, uint32_t track);
 void assay_host_causes_fill(assay_host_causes *c);
 void assay_host_causes_free(assay_host_causes *c);
 
+/* The same rows with a way through them of its own, at their beginning: for another thread. */
+assay_lane *assay_lane_fork(const assay_lane *lane, assay_arena *a);
+void assay_lane_free(assay_lane *lane);
+
 /* Instants must be asked for in rising order; rewinding starts again. */
 void assay_lane_rewind(assay_lane *lane);
 /* The cause at an instant, the innermost row that has it (ASSAY_NO_ROW: nothing was recorded), and

@@ -3,7 +3,7 @@
 
 #include "analyze/path.h"
 #include "analyze/path_knots.h"
-#include "base/pump.h"
+#include "base/beside.h"
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
@@ -16,9 +16,8 @@ struct assay_worth {
 	assay_arena arena;
 	assay_run run; /* a view */
 	assay_window window;
-	assay_thread maker;
-	assay_undo undo; /* while it is being made */
-	bool being_made, made, usable;
+	assay_beside maker;
+	bool usable;
 	assay_path_graph g;
 	int64_t from, to;
 	uint32_t before, within; /* work that begins before the window, and before its end */
@@ -125,27 +124,15 @@ static void make_graph(assay_worth *w)
 
 static void run_maker(void *worth)
 {
-	make_graph(worth);
-}
-
-static void join_maker(void *worth)
-{
 	assay_worth *w = worth;
-	assay_undo_drop(&w->undo);
-	assay_thread_join(&w->maker);
-	w->being_made = false;
+	if (w->window.device != ASSAY_NO_ROW && w->run.part.t.host.n)
+		make_graph(w);
 }
 
 /* Is there a graph, and does its replay give what was measured? */
 static bool is_usable(assay_worth *w)
 {
-	if (w->being_made) {
-		join_maker(w);
-		assay_thread_fail_as(&w->maker);
-	} else if (!w->made && w->window.device != ASSAY_NO_ROW && w->run.part.t.host.n) {
-		make_graph(w);
-	}
-	w->made = true;
+	assay_beside_join(&w->maker);
 	return w->usable;
 }
 
@@ -156,19 +143,15 @@ assay_worth *assay_worth_open(const assay_run *run, const assay_window *window)
 	assay_worth *w = assay_alloc(&arena, sizeof *w);
 	*w = (assay_worth){.arena = arena, .window = *window};
 	w->run = assay_run_view(run, &w->arena);
-	unsigned threads = run->threads ? run->threads : assay_threads();
-	if (threads > 1 && window->device != ASSAY_NO_ROW &&
-	    run->part.t.host.n >= ROWS_WORTH_A_THREAD)
-		w->being_made = assay_thread_start(&w->maker, run_maker, w);
-	if (w->being_made)
-		assay_undo_add(&w->undo, join_maker, w);
+	assay_beside_start(&w->maker,
+			   run->part.t.host.n < ROWS_WORTH_A_THREAD ? 1 : assay_run_threads(run),
+			   run_maker, w);
 	return w;
 }
 
 void assay_worth_close(assay_worth *w)
 {
-	if (w->being_made)
-		join_maker(w);
+	assay_beside_drop(&w->maker);
 	if (w->g.run) {
 		assay_path_knots_free(&w->knots);
 		assay_path_graph_free(&w->g);
@@ -293,7 +276,7 @@ TEST(answers_are_the_same_with_any_number_of_threads)
 	for (unsigned threads = 1; threads < 3; threads++) {
 		run->threads = threads;
 		assay_worth *w = assay_worth_open(run, &window);
-		CHECK(w->being_made == (threads > 1));
+		CHECK(w->maker.runs == (threads > 1));
 		assay_sid_of(run, "a string that comes meanwhile");
 		CHECK(assay_worth_without(w, "aten::item=0", threads > 1 ? &share : &alone));
 		CHECK(!assay_worth_without(w, "nothing=0", &share));

@@ -11,6 +11,7 @@
 #include "api/captures.h"
 #include "api/job.h"
 #include "api/query.h"
+#include "base/beside.h"
 #include "model/run.h"
 #include "read/reader.h"
 #include "resolve/resolve.h"
@@ -73,6 +74,46 @@ static assay_only only_of(const assay_report_opts *opts)
 	return only;
 }
 
+/* Kernels, and the devices' work in order, are found while another thread looks for waits. That one
+ * adds waits, edges and tracks to the run, and no strings. */
+struct kernel_stage {
+	assay_run *run;
+	assay_run view;
+	assay_order *order;
+	assay_beside beside;
+};
+
+static void find_kernels(void *arg)
+{
+	struct kernel_stage *k = arg;
+	assay_kernels(&k->view);
+	assay_kernels_by_op(&k->view);
+	assay_order_build(k->order, &k->view);
+	assay_partition(&k->view, k->order);
+}
+
+static void kernels_start(struct kernel_stage *k, assay_run *run, assay_order *order)
+{
+	enum { ROWS_WORTH_A_THREAD = 20000 };
+	const assay_tables *t = &run->part.t;
+	*k = (struct kernel_stage){.run = run, .order = order};
+	k->view.part.t = *t;
+	k->view.part.strings = run->part.strings;
+	k->view.part.t.track = (assay_track_table){0};
+	assay_table_copy(&k->view.part.t, t, ASSAY_T_track);
+	assay_beside_start(&k->beside, t->gpu.n < ROWS_WORTH_A_THREAD ? 1 : assay_run_threads(run),
+			   find_kernels, k);
+}
+
+static void kernels_join(struct kernel_stage *k)
+{
+	assay_tables *t = &k->run->part.t, *found = &k->view.part.t;
+	assay_beside_join(&k->beside);
+	t->kernel = found->kernel;
+	t->device_time = found->device_time;
+	assay_table_free(found, ASSAY_T_track);
+}
+
 void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_order *order)
 {
 	assay_step_choice steps;
@@ -81,17 +122,22 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	assay_only only = only_of(opts);
 	assay_arena scratch = {0};
 	const int64_t *since = NULL;
+	struct kernel_stage kernels;
+	bool all = !assay_only_any(&only);
 	assay_link(run);
+	if (all)
+		kernels_start(&kernels, run, order);
 	assay_waits(run);
+	if (all)
+		kernels_join(&kernels);
 	assay_doings(run);
 	assay_find_steps(run, chosen ? &steps : NULL);
-	if (assay_only_any(&only))
+	if (!all) {
 		since = assay_only_keep(run, &only, &scratch);
-	assay_kernels(run);
-	assay_kernels_by_op(run);
+		kernels_start(&kernels, run, order);
+		kernels_join(&kernels);
+	}
 	assay_kernel_lines(run);
-	assay_order_build(order, run);
-	assay_partition(run, order);
 	assay_gaps(run, order);
 	assay_loop_layers(run, order);
 	assay_repeated_steps(run, order);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/test.h"
+#include "base/turns.h"
 
 const assay_issue_info assay_issue_infos[ASSAY_ISSUE_COUNT] = {
 #define ISSUE(id, severity, text) {#id, #severity, text},
@@ -374,6 +375,11 @@ assay_run assay_run_view(const assay_run *run, assay_arena *a)
 	if (from->str.n)
 		memcpy(to->str.p, from->str.p, from->str.n * sizeof *to->str.p);
 	return view;
+}
+
+unsigned assay_run_threads(const assay_run *run)
+{
+	return run->threads ? run->threads : assay_threads();
 }
 
 void assay_run_hold(assay_run *run)

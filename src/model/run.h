@@ -49,6 +49,9 @@ struct assay_run {
 	assay_owner *owner; /* of its memory; NULL: that of the call it was made in */
 };
 
+/* So many threads may be used for this run. */
+unsigned assay_run_threads(const assay_run *run);
+
 /* Each hold wants an assay_run_free() of its own; the last one frees. Any thread may let go. */
 void assay_run_hold(assay_run *run);
 

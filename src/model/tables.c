@@ -234,12 +234,49 @@ uint32_t assay_row_source(const assay_tables *t, assay_table_id id, size_t row)
 	return ASSAY_NO_ROW;
 }
 
+void assay_table_copy(assay_tables *to, const assay_tables *from, assay_table_id id)
+{
+	const assay_table_info *info = &assay_table_infos[id];
+	assay_table_head *h = table_head(to, id);
+	size_t n = assay_rows(from, info);
+	assay_reserve(to, id, n);
+	for (size_t c = 0; n && c < info->cols; c++) {
+		size_t width = info->col[c].width;
+		char *values = *column(to, id, c);
+		memcpy(values + h->n * width, assay_values(from, info, &info->col[c]), n * width);
+	}
+	h->n += n;
+}
+
+void assay_table_free(assay_tables *t, assay_table_id id)
+{
+	for (size_t c = 0; c < assay_table_infos[id].cols; c++) {
+		assay_pages_free(*column(t, id, c));
+		*column(t, id, c) = NULL;
+	}
+	*table_head(t, id) = (assay_table_head){0};
+}
+
 void assay_tables_free(assay_tables *t)
 {
 	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
-		for (size_t c = 0; c < assay_table_infos[id].cols; c++)
-			assay_pages_free(*column(t, id, c));
-	*t = (assay_tables){0};
+		assay_table_free(t, id);
+}
+
+TEST(rows_of_one_table_are_copied_behind_others)
+{
+	assay_tables a = {0}, b = {0};
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t row = assay_add(&b, ASSAY_T_track);
+		b.track.tid[row] = i;
+	}
+	assay_add(&a, ASSAY_T_track);
+	assay_table_copy(&a, &b, ASSAY_T_track);
+	CHECK(a.track.n == 4 && a.track.tid[3] == 2 && a.track.source[1] == b.track.source[0]);
+	assay_table_free(&a, ASSAY_T_track);
+	CHECK(!a.track.n && !a.track.tid);
+	assay_tables_free(&b);
+	return 0;
 }
 
 TEST(new_rows_are_absent_in_every_column)

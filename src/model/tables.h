@@ -231,6 +231,9 @@ uint32_t assay_add(assay_tables *t, assay_table_id table);
 /* One row over another of the same table. */
 void assay_row_copy(assay_tables *t, assay_table_id table, size_t to, size_t from);
 void assay_tables_free(assay_tables *t);
+/* The rows of one table, behind those that are there. */
+void assay_table_copy(assay_tables *to, const assay_tables *from, assay_table_id table);
+void assay_table_free(assay_tables *t, assay_table_id table);
 
 /* The source a row belongs to, by the first of its references that leads to one: its times are in
  * that source's clock. ASSAY_NO_ROW when none does. */

@@ -425,7 +425,7 @@ static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 	assay_isa isa = assay_cpu_isa();
 	*c = (chrome){.run = run,
 		      .in = in,
-		      .workers = run->threads ? run->threads : assay_threads(),
+		      .workers = assay_run_threads(run),
 		      .scan = scans[isa],
 		      .parse = parsers[isa]};
 	c->worker = assay_alloc(&arena, c->workers * sizeof *c->worker);

@@ -491,7 +491,7 @@ static bool xplane_read(assay_run *run, assay_input *in, assay_err *err)
 	assay_file_stacks_begin(&stacks, &run->part);
 	*x = (xplane){
 		.part = &run->part, .plane = &plane, .args_left = args_least, .stacks = &stacks};
-	xplane_crew *crew = xplane_crew_new(x, run->threads ? run->threads : assay_threads(), &a);
+	xplane_crew *crew = xplane_crew_new(x, assay_run_threads(run), &a);
 	uint64_t pos = 0;
 	(void)err;
 	for (size_t used;; pos += used) {

@@ -1,0 +1,90 @@
+/* Analysing gives the same tables with any number of threads; no code of its own. */
+#include <stdio.h>
+
+#include "base/test.h"
+#include "model/by_hand.h"
+
+#ifdef ASSAY_TEST
+
+enum { LAUNCHES = 24000, STEP = 400 };
+
+static uint32_t add_call(assay_run *run, const char *name, int64_t ts, int64_t dur, uint64_t corr)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, name, ts, dur);
+	uint32_t api = assay_add(t, ASSAY_T_api);
+	t->api.corr[api] = corr;
+	t->host.detail[h] = api;
+	return h;
+}
+
+static void add_op(assay_run *run, const char *name, int64_t ts, int64_t dur, uint32_t external)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t h = assay_hand_host(run, ASSAY_HOST_OP, name, ts, dur);
+	uint32_t op = assay_add(t, ASSAY_T_op);
+	t->op.external[op] = external;
+	t->host.detail[h] = op;
+}
+
+/* Two devices that run dry now and then, names that operators explain, waits of two kinds. */
+static assay_run *long_run(void)
+{
+	static const char *const kernel[] = {"gemm", "mystery", "relu_kernel", "reduce"};
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	char step[32];
+	assay_add(t, ASSAY_T_source);
+	for (uint32_t i = 0; i < LAUNCHES; i++) {
+		int64_t ts = 1000 * (int64_t)i;
+		snprintf(step, sizeof step, "ProfilerStep#%u", i / STEP);
+		if (i % STEP == 0)
+			assay_hand_host(run, ASSAY_HOST_ANNOTATION, step, ts, 1000 * STEP);
+		assay_hand_host(run, ASSAY_HOST_PYTHON,
+				i % 7 ? "train.py(7): f" : "data.py(3): load", ts + 10, 800);
+		add_op(run, i % 3 ? "aten::mm" : "aten::relu", ts + 100, 500, i + 1);
+		add_call(run, "cudaLaunchKernel", ts + 200, 100, i + 1);
+		uint32_t g = assay_hand_gpu(run, kernel[i % 4], ts + 400 + i % 13 * 20, 300 + i % 5,
+					    ASSAY_NO_ROW);
+		t->launch.n = 0; /* the analysis finds it */
+		t->gpu.track[g] = assay_stream_track(&run->part, i % 11 == 0, i % 2);
+		t->gpu.corr[g] = t->gpu.external[g] = i + 1;
+		t->gpu.grid_x[g] = 1 + i % 4;
+		if (i % 50 == 49)
+			add_call(run, "cudaDeviceSynchronize", ts + 650, 200, LAUNCHES + i);
+	}
+	return run;
+}
+
+static uint64_t digest(const assay_run *run)
+{
+	uint64_t h = 1;
+	for (size_t i = 0; i < ASSAY_T_COUNT; i++) {
+		const assay_table_info *info = &assay_table_infos[i];
+		size_t n = assay_rows(&run->part.t, info);
+		for (size_t c = 0; n && c < info->cols; c++)
+			h = assay_hash(assay_values(&run->part.t, info, &info->col[c]),
+				       n * info->col[c].width, h);
+	}
+	return assay_hash(run->part.issues, sizeof run->part.issues, h);
+}
+
+TEST(any_number_of_threads_finds_the_same)
+{
+	static const unsigned threads[] = {1, 2, 5, 16};
+	uint64_t one = 0;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(threads); i++) {
+		assay_run *run = long_run();
+		assay_err err = {0};
+		run->threads = threads[i];
+		CHECK(assay_run_analyze(run, NULL, &err));
+		CHECK(run->part.t.gap.n > 4096 && run->part.t.device_time.n == 2);
+		CHECK(run->part.t.wait.n && run->part.t.finding.n && run->part.t.op_call.n);
+		one = i ? one : digest(run);
+		CHECK_EQ(digest(run), one);
+		assay_run_free(run);
+	}
+	return 0;
+}
+
+#endif
