@@ -2,6 +2,7 @@
 #ifndef ASSAY_ANALYZE_ANALYZE_H
 #define ASSAY_ANALYZE_ANALYZE_H
 
+#include "analyze/op_walk.h"
 #include "analyze/order.h"
 #include "analyze/window.h"
 #include "model/diff.h"
@@ -53,8 +54,9 @@ void assay_metrics(assay_run *run, const assay_report_opts *opts, const assay_wi
 /* budget: seconds per step by kind of waste. Needs metric. */
 void assay_budget(assay_run *run, const assay_window *w);
 
-/* op_call, gpu_op, op_shape: operators and the work they caused. Needs launch. */
-void assay_ops(assay_run *run, const assay_order *order);
+/* op_call, gpu_op, op_shape: operators and the work they caused. Needs launch, and the places of
+ * all calls that launched. */
+void assay_ops(assay_run *run, const assay_order *order, const assay_op_places *places);
 /* kernel.flops and bytes, and those of op_shape, from hardware counters. */
 void assay_counters(assay_run *run);
 /* operator: op_shape by name. */

@@ -222,6 +222,7 @@ void assay_op_places_free(assay_op_places *p)
 {
 	assay_pages_free(p->of_call);
 	assay_vec_free(&p->place);
+	*p = (assay_op_places){0};
 }
 
 static uint32_t add_op(assay_run *run, const char *name, int64_t ts, int64_t dur, int64_t seq)

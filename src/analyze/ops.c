@@ -1,6 +1,7 @@
 /* Operators with the GPU work they caused: one row a call, one a set of arguments, one a name. */
 #include "analyze/analyze.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "analyze/kernel_math.h"
@@ -14,7 +15,7 @@ struct ops {
 	assay_run *run;
 	assay_tables *t;
 	assay_rule_names rules;
-	assay_op_places places;
+	const assay_op_places *places;
 	assay_arena scratch;
 	uint32_t *call_of_host; /* by row of host: 0 none, else 1 + row of op_call */
 	size_t hosts;
@@ -107,10 +108,10 @@ static assay_sid args_of(const struct ops *o, uint32_t call)
 static uint32_t call_of(struct ops *o, uint32_t gpu, uint32_t device)
 {
 	uint32_t launch = o->t->launch.host[gpu];
-	uint32_t at = launch == ASSAY_NO_ROW ? 0 : o->places.of_call[launch];
+	uint32_t at = launch == ASSAY_NO_ROW ? 0 : o->places->of_call[launch];
 	if (!at)
 		return ASSAY_NO_ROW;
-	const assay_op_place *place = &o->places.place.p[at - 1];
+	const assay_op_place *place = &o->places->place.p[at - 1];
 	if (captured_of(o, gpu) != ASSAY_NO_ROW)
 		return captured_call(o, gpu, device, captured_of(o, gpu), place);
 	bool graph = launches_graph(o, gpu, launch);
@@ -294,18 +295,17 @@ static bool has_operators(const assay_host_table *host)
 }
 
 /* Rules are numbered by strings known when they were looked up; names of operators all are. */
-void assay_ops(assay_run *run, const assay_order *order)
+void assay_ops(assay_run *run, const assay_order *order, const assay_op_places *places)
 {
-	struct ops o = {.run = run, .t = &run->part.t};
+	struct ops o = {.run = run, .t = &run->part.t, .places = places};
 	if ((!has_operators(&o.t->host) && !o.t->captured.n) || !o.t->launch.n)
 		return;
+	assert(places->hosts == o.t->host.n + 1);
 	o.hosts = o.t->host.n;
 	o.call_of_host = assay_pages_grow(NULL, o.hosts * sizeof *o.call_of_host);
 	assay_rule_names_init(&o.rules, run);
-	assay_op_places_find(&o.places, run, &o.rules);
 	give_work(&o, order);
 	give_shapes(&o);
-	assay_op_places_free(&o.places);
 	assay_rule_names_free(&o.rules);
 	assay_pages_free(o.call_of_host);
 	assay_map_free(&o.seen);
@@ -406,6 +406,17 @@ static void add_mm(assay_run *run, const char *name, const char *args, int64_t t
 	}
 }
 
+static void find_ops(assay_run *run, const assay_order *order)
+{
+	assay_rule_names rules;
+	assay_op_places places;
+	assay_rule_names_init(&rules, run);
+	assay_op_places_find(&places, run, &rules);
+	assay_ops(run, order, &places);
+	assay_op_places_free(&places);
+	assay_rule_names_free(&rules);
+}
+
 TEST(calls_with_equal_arguments_are_one_shape)
 {
 	static const char args[] =
@@ -420,7 +431,7 @@ TEST(calls_with_equal_arguments_are_one_shape)
 	}
 	assay_kernels(run);
 	assay_order_build(&order, run);
-	assay_ops(run, &order);
+	find_ops(run, &order);
 	assay_operators(run);
 	CHECK(t->op_call.n == 3 && t->op_call.busy[0] == 150 && t->op_call.events[0] == 2);
 	CHECK(t->op_shape.n == 2 && t->op_shape.calls[0] == 2 && t->op_shape.busy[0] == 300);

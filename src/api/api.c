@@ -74,47 +74,68 @@ static assay_only only_of(const assay_report_opts *opts)
 	return only;
 }
 
-/* Kernels, and the devices' work in order, are found while another thread looks for waits. That one
- * adds waits, edges and tracks to the run, and no strings. */
-struct kernel_stage {
+/* Kernels with the devices' work in order, and the places of operators, are found while another
+ * thread looks for waits. That one adds waits, edges and tracks to the run, and no strings. */
+struct beside_waits {
 	assay_run *run;
-	assay_run view;
-	assay_order *order;
-	assay_beside beside;
+	assay_run view; /* with tracks of its own */
+	assay_halfway *out;
+	assay_beside kernels, places;
+	bool walks;
 };
 
 static void find_kernels(void *arg)
 {
-	struct kernel_stage *k = arg;
-	assay_kernels(&k->view);
-	assay_kernels_by_op(&k->view);
-	assay_order_build(k->order, &k->view);
-	assay_partition(&k->view, k->order);
+	struct beside_waits *b = arg;
+	assay_kernels(&b->view);
+	assay_kernels_by_op(&b->view);
+	assay_order_build(&b->out->order, &b->view);
+	assay_partition(&b->view, &b->out->order);
 }
 
-static void kernels_start(struct kernel_stage *k, assay_run *run, assay_order *order)
+static void find_places(void *arg)
+{
+	struct beside_waits *b = arg;
+	assay_rule_names rules;
+	assay_rule_names_init(&rules, &b->view);
+	assay_op_places_find(&b->out->places, &b->view, &rules);
+	assay_rule_names_free(&rules);
+}
+
+static void beside_start(struct beside_waits *b, assay_run *run, assay_halfway *out, bool walks)
 {
 	enum { ROWS_WORTH_A_THREAD = 20000 };
 	const assay_tables *t = &run->part.t;
-	*k = (struct kernel_stage){.run = run, .order = order};
-	k->view.part.t = *t;
-	k->view.part.strings = run->part.strings;
-	k->view.part.t.track = (assay_track_table){0};
-	assay_table_copy(&k->view.part.t, t, ASSAY_T_track);
-	assay_beside_start(&k->beside, t->gpu.n < ROWS_WORTH_A_THREAD ? 1 : assay_run_threads(run),
-			   find_kernels, k);
+	unsigned threads = t->gpu.n < ROWS_WORTH_A_THREAD ? 1 : assay_run_threads(run);
+	*b = (struct beside_waits){.run = run, .out = out, .walks = walks};
+	b->view.part.t = *t;
+	b->view.part.strings = run->part.strings;
+	b->view.part.t.track = (assay_track_table){0};
+	assay_table_copy(&b->view.part.t, t, ASSAY_T_track);
+	assay_beside_start(&b->kernels, threads, find_kernels, b);
+	if (walks)
+		assay_beside_start(&b->places, threads, find_places, b);
 }
 
-static void kernels_join(struct kernel_stage *k)
+static void beside_join(struct beside_waits *b)
 {
-	assay_tables *t = &k->run->part.t, *found = &k->view.part.t;
-	assay_beside_join(&k->beside);
+	assay_tables *t = &b->run->part.t, *found = &b->view.part.t;
+	assay_beside_join(&b->kernels);
+	if (b->walks)
+		assay_beside_join(&b->places);
 	t->kernel = found->kernel;
 	t->device_time = found->device_time;
 	assay_table_free(found, ASSAY_T_track);
 }
 
-void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_order *order)
+void assay_halfway_free(assay_halfway *h)
+{
+	assay_order_free(&h->order);
+	assay_op_places_free(&h->places);
+}
+
+void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, bool more,
+			   assay_halfway *out)
 {
 	assay_step_choice steps;
 	bool chosen =
@@ -122,20 +143,22 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	assay_only only = only_of(opts);
 	assay_arena scratch = {0};
 	const int64_t *since = NULL;
-	struct kernel_stage kernels;
+	const assay_order *order = &out->order;
+	struct beside_waits beside;
 	bool all = !assay_only_any(&only);
+	*out = (assay_halfway){.order = {0}};
 	assay_link(run);
 	if (all)
-		kernels_start(&kernels, run, order);
+		beside_start(&beside, run, out, more);
 	assay_waits(run);
 	if (all)
-		kernels_join(&kernels);
+		beside_join(&beside);
 	assay_doings(run);
 	assay_find_steps(run, chosen ? &steps : NULL);
 	if (!all) {
 		since = assay_only_keep(run, &only, &scratch);
-		kernels_start(&kernels, run, order);
-		kernels_join(&kernels);
+		beside_start(&beside, run, out, more);
+		beside_join(&beside);
 	}
 	assay_kernel_lines(run);
 	assay_gaps(run, order);
@@ -162,26 +185,28 @@ static bool tell_part(assay_run *run, const assay_report_opts *opts, assay_err *
 }
 
 /* What operators and kernels do, and what the device could. */
-static bool find_work(assay_run *run, const assay_report_opts *opts, const assay_order *order,
+static bool find_work(assay_run *run, const assay_report_opts *opts, assay_halfway *half,
 		      const assay_window *window, assay_err *err)
 {
 	if (!assay_explain_graphs(run, opts->captures, err))
 		return false;
-	assay_ops(run, order);
+	assay_ops(run, &half->order, &half->places);
+	assay_op_places_free(&half->places);
 	assay_counters(run);
-	return assay_compute(run, order, window, opts->rates, err);
+	return assay_compute(run, &half->order, window, opts->rates, err);
 }
 
-bool assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assay_order *order,
+bool assay_analyze_job(assay_run *run, const assay_report_opts *opts, assay_halfway *half,
 		       assay_err *err)
 {
+	const assay_order *order = &half->order;
 	run->report_top = opts->top ? opts->top : 20;
 	if (!tell_part(run, opts, err))
 		return false;
 	assay_ranks(run);
 	assay_window window = assay_window_find(run, order, opts->steps);
 	assay_worth *worth = assay_worth_open(run, &window);
-	bool ok = find_work(run, opts, order, &window, err);
+	bool ok = find_work(run, opts, half, &window, err);
 	if (ok) {
 		assay_metrics(run, opts, &window);
 		assay_checks(run);
@@ -198,12 +223,12 @@ bool assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assa
 }
 
 /* The part of it that writers of profiles write. */
-static bool prepare_job(assay_run *run, const assay_report_opts *opts, const assay_order *order,
+static bool prepare_job(assay_run *run, const assay_report_opts *opts, assay_halfway *half,
 			assay_err *err)
 {
 	assay_ranks(run);
-	assay_window window = assay_window_find(run, order, opts->steps);
-	if (!find_work(run, opts, order, &window, err))
+	assay_window window = assay_window_find(run, &half->order, opts->steps);
+	if (!find_work(run, opts, half, &window, err))
 		return false;
 	derive_xla(run);
 	return true;
@@ -213,7 +238,7 @@ static bool analyze(assay_run *run, const assay_report_opts *given, assay_needs 
 		    assay_err *err)
 {
 	assay_report_opts opts;
-	assay_order order;
+	assay_halfway half;
 	if (!assay_opts_take(&opts, given, err))
 		return false;
 	if (run->analyzed)
@@ -227,10 +252,10 @@ static bool analyze(assay_run *run, const assay_report_opts *given, assay_needs 
 		assay_waits(run);
 		return true;
 	}
-	assay_analyze_sources(run, &opts, &order);
+	assay_analyze_sources(run, &opts, true, &half);
 	bool ok = (needs == ASSAY_NEEDS_FINDINGS ? assay_analyze_job : prepare_job)(run, &opts,
-										    &order, err);
-	assay_order_free(&order);
+										    &half, err);
+	assay_halfway_free(&half);
 	return ok;
 }
 

@@ -19,10 +19,10 @@ enum { KEPT_MAX = 4 };
 
 void assay_job_analyze(const assay_report_opts *opts, assay_run *file)
 {
-	assay_order order;
+	assay_halfway half;
 	assay_bound_times(file);
-	assay_analyze_sources(file, opts, &order);
-	assay_order_free(&order);
+	assay_analyze_sources(file, opts, false, &half);
+	assay_halfway_free(&half);
 }
 
 void assay_job_keep(assay_part *to, const assay_run *file)
@@ -239,7 +239,7 @@ bool assay_job_finish(assay_job *j, assay_run *run, assay_err *err)
 {
 	uint64_t issues[ASSAY_ISSUE_COUNT];
 	bool *in_full = assay_alloc(&j->arena, j->found->part.t.source.n + 1);
-	assay_order order;
+	assay_halfway half;
 	assay_findings_append(&j->found->part, &run->part, NULL); /* files that cannot be read */
 	assay_forget_problems(&run->part);
 	assay_kernels_fold(j->found, 0);
@@ -248,13 +248,13 @@ bool assay_job_finish(assay_job *j, assay_run *run, assay_err *err)
 		return false;
 	memcpy(issues, run->part.issues, sizeof issues);
 	assay_bound_times(run);
-	assay_analyze_sources(run, &j->opts, &order);
+	assay_analyze_sources(run, &j->opts, true, &half);
 	memcpy(run->part.issues, issues, sizeof issues);
 	size_t kernels = run->part.t.kernel.n;
 	assay_findings_append(&run->part, &j->found->part, in_full);
 	assay_kernels_fold(run, kernels);
-	bool ok = assay_analyze_job(run, &j->opts, &order, err);
-	assay_order_free(&order);
+	bool ok = assay_analyze_job(run, &j->opts, &half, err);
+	assay_halfway_free(&half);
 	return ok;
 }
 

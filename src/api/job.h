@@ -2,6 +2,7 @@
 #ifndef ASSAY_API_JOB_H
 #define ASSAY_API_JOB_H
 
+#include "analyze/op_walk.h"
 #include "analyze/order.h"
 #include "model/run.h"
 
@@ -11,10 +12,18 @@ bool assay_opts_take(assay_report_opts *opts, const assay_report_opts *given, as
 /* Whether a list of ranks such as "3,8-15" or "all" is one. */
 bool assay_ranks_valid(const char *list);
 
-/* What can be said of each source on its own. Free order after use. */
-void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_order *order);
-/* What is said of all of them together. Needs the first half. */
-bool assay_analyze_job(assay_run *run, const assay_report_opts *opts, const assay_order *order,
+/* What the first half of the analysis leaves to the second. */
+typedef struct assay_halfway {
+	assay_order order;
+	assay_op_places places; /* of operators; none when only the first half was wanted */
+} assay_halfway;
+void assay_halfway_free(assay_halfway *h);
+
+/* What can be said of each source on its own; more: the second half follows. */
+void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, bool more,
+			   assay_halfway *out);
+/* What is said of all of them together. */
+bool assay_analyze_job(assay_run *run, const assay_report_opts *opts, assay_halfway *half,
 		       assay_err *err);
 
 enum { ASSAY_RANKS_IN_FULL = 16 };
