@@ -109,15 +109,23 @@ function stackNodes({ stack }, empty) {
 }
 
 // Python stacks, outermost call first: the GPU work that begins in [from, to) by where it was launched, and idle time by where the
-// launching thread was longest meanwhile. What has no stack is in none of the calls.
+// launching thread was longest meanwhile. What has no stack is in none of the calls. Innermost stand kernels and causes, with the longest span of theirs.
 export function launchTree(data, from = -Infinity, to = Infinity) {
 	const empty = { stack_gpu: 0, stack_idle: 0 }, root = { ...node(-1, null, -1), ...empty }, at = stackNodes(data, empty), g = data.gap, p = data.gap_part;
+	const leaf = (up, key, span, ns) => {
+		if (!up.inside.has(key))
+			up.inside.set(key, { ...node(-1, up, span), ...empty, most: ns });
+		const found = up.inside.get(key);
+		if (ns > found.most)
+			[found.span, found.most] = [span, ns];
+		return found;
+	};
 	for (let i = 0; i < data.gpu.n; i++)
 		if (data.start[i] >= from && data.start[i] < to)
-			addUp(at(data.gpu.stack?.[i] ?? -1, root), "stack_gpu", data.dur[i]);
+			addUp(leaf(at(data.gpu.stack?.[i] ?? -1, root), `kernel ${data.name[i]}`, i, data.dur[i]), "stack_gpu", data.dur[i]);
 	for (let i = 0; i < (p?.n ?? 0); i++) {
-		const gap = p.gap[i], inside = Math.max(0, Math.min(to, g.ts[gap] + g.dur[gap]) - Math.max(from, g.ts[gap]));
-		addUp(at(p.stack[i], root), "stack_idle", p.dur[i] * inside / (g.dur[gap] || 1));
+		const gap = p.gap[i], inside = Math.max(0, Math.min(to, g.ts[gap] + g.dur[gap]) - Math.max(from, g.ts[gap])), ns = p.dur[i] * inside / (g.dur[gap] || 1);
+		addUp(leaf(at(p.stack[i], root), `cause ${p.cause[i]}`, data.spanOfGap[gap], ns), "stack_idle", ns);
 	}
 	return root;
 }

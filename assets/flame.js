@@ -1,9 +1,9 @@
 // A flame graph of calls: press a box to look into it, type to find.
 import { callTree, launchTree, plainName, stackTree } from "./calltree.js";
 import { choice, el, section } from "./dom.js";
-import { decoded, formatCount, formatPercent, formatTime, shortName } from "./format.js";
+import { decoded, formatCount, formatPercent, formatTime, shortName, spaced } from "./format.js";
 import { threadLanes } from "./nest.js";
-import { COLOURS, colourSpans } from "./palette.js";
+import { COLOURS, causeColour, colourSpans } from "./palette.js";
 import { frameText } from "./stacks.js";
 import { countedTime } from "./steady.js";
 import { makeTable } from "./tables.js";
@@ -13,6 +13,7 @@ const SEEN = ["looks", "stacks, by looks of the sampler"];
 const LAUNCHED = [["stack_gpu", "GPU work, by Python stack"], ["stack_idle", "GPU idle, by Python stack"]];
 const FEW_LINES = 3, ROW = 20, NARROW = 0.0015, MOST_DEPTH = 60;
 const sorted = (n, key) => [...n.inside.values()].filter((c) => c[key] > 0).sort((a, b) => b[key] - a[key]);
+const keyOf = (n) => [...n.up.inside].find(([, c]) => c === n)[0];
 const pathOf = (n) => n.up ? [...pathOf(n.up), n] : [];
 
 // Boxes of what is inside a node, from left to right, as shares of it.
@@ -36,6 +37,7 @@ function boxesOf(top, key) {
 export class Flame {
 	constructor(data) {
 		this.data = data;
+		this.colours = colourSpans(data);
 		this.time = [-Infinity, Infinity];
 		this.needle = "";
 		this.picture = el("div.flame", { role: "group", "aria-label": "Flame graph of calls" });
@@ -77,7 +79,15 @@ export class Flame {
 	title(n) {
 		if (!n.up)
 			return "all";
+		if (this.root === this.launches && !n.lines)
+			return this.leaf(n)[0];
 		return this.root !== this.calls ? this.frame(n) : shortName(plainName(this.data, n.name) || "(no name)");
+	}
+
+	// A kernel, or a cause of idle time, of which a gap may have several: [name, colour].
+	leaf(n) {
+		const [what, id] = keyOf(n).split(" "), cause = this.data.enums.cause[id];
+		return what === "kernel" ? [shortName(this.data.texts[id] || "(no name)"), COLOURS[this.colours[n.span]]] : [`idle: ${spaced(cause)}`, causeColour(cause)];
 	}
 
 	// "f · x.py:3, 8": a function and the lines of it that were called from.
@@ -104,7 +114,8 @@ export class Flame {
 	background(n) {
 		if (!n.up)
 			return "var(--faint)";
-		this.colours ??= colourSpans(this.data);
+		if (this.root === this.launches && !n.lines)
+			return `color-mix(in srgb, var(${this.leaf(n)[1]}) 70%, var(--ground))`;
 		const { own, line, code } = this.data.stack ?? {}, stack = this.root !== this.calls;
 		const colour = !stack ? COLOURS[this.colours[n.span]] : own?.[n.name] === n.name ? "--mark" : line[n.name] < 0 && this.data.code.line[code[n.name]] < 0 ? "--host-driver" : "--host-python";
 		return `color-mix(in srgb, var(${colour}) ${n.depth % 2 ? 55 : 70}%, var(--ground))`;
@@ -129,7 +140,6 @@ export class Flame {
 
 	// The box that fills the width, from the outermost call on, for the address; "" for all.
 	zoomText() {
-		const keyOf = (n) => [...n.up.inside].find(([, c]) => c === n)[0];
 		return this.top ? pathOf(this.top).map((n) => encodeURIComponent(keyOf(n))).join("/") : "";
 	}
 
@@ -164,7 +174,7 @@ export class Flame {
 			{ title: "called", name: true, value: (n) => this.title(n), show: (n) => this.title(n) },
 		] : this.root === this.launches ? [
 			...LAUNCHED.map(([key, title]) => ({ title, number: true, value: (n) => n[key], show: (n) => n[key] ? formatTime(n[key]) : "" })),
-			{ title: "called", name: true, value: (n) => this.title(n), show: (n) => el("button.plain", { type: "button", onclick: () => this.zoom(n) }, this.title(n)) },
+			{ title: "called", name: true, value: (n) => this.title(n), show: (n) => n.span >= 0 ? el("a", { href: `#${this.data.tag}span=${n.span}` }, this.title(n)) : el("button.plain", { type: "button", onclick: () => this.zoom(n) }, this.title(n)) },
 		] : [
 			...MEASURES.map(([key, title]) => ({ title, number: true, value: (n) => n[key], show: (n) => n[key] ? formatTime(n[key]) : "" })),
 			{ title: "calls", number: true, value: (n) => n.count, show: (n) => formatCount(n.count) },

@@ -77,6 +77,14 @@ def check_stack_flame(driver):
         const find = (n) => n.up && f.title(n).startsWith("log_norms") ? n.stack_gpu : [...n.inside.values()].reduce((sum, c) => sum + find(c), 0);
         return [f.root.stack_gpu, all, find(f.root), log, f.root.stack_idle, idle, [...document.querySelectorAll("#flame .flame button")].map((b) => b.textContent)];""")
     tap.ok("GPU work by Python stack is all of it, and that of a function its own", got[0] == got[1] > 0 and got[2] == got[3] > 0, got[:4])
+    leaves = driver.execute_script("""
+        const d = assay.data, f = document.getElementById("flame").flame, sums = {}, want = {}, [from, to] = countedTime(d);
+        const visit = (n) => { if (!n.inside.size && n.stack_gpu) sums[f.title(n)] = (sums[f.title(n)] ?? 0) + n.stack_gpu; n.inside.forEach(visit); };
+        visit(f.root);
+        for (let i = 0; i < d.gpu.n; i++)
+            if (d.start[i] >= from && d.start[i] < to) { const name = shortName(d.texts[d.name[i]]); want[name] = (want[name] ?? 0) + d.dur[i]; }
+        return [sums, want];""")
+    tap.ok("innermost stand kernels, whose time sums to all of theirs", leaves[0] == leaves[1] and len(leaves[0]) > 10, leaves)
     tap.ok("idle time by Python stack is all of it", math.isclose(got[4], got[5], rel_tol=1e-9) and got[4] > 0, got[4:6])
     tap.ok("a function called at several lines names them", any(text.startswith("train_step · program.py:36, 38") for text in got[6]), got[6])
 
