@@ -480,8 +480,8 @@ static void copy_rows(assay_diff *d, assay_env_set *set, const assay_env_result 
 			continue;
 		*assay_push(&d->env) = (assay_env_change){
 			.path = copy(d, row->path),
-			.group = assay_env_group_name(row->group),
-			.kind = assay_env_kind_name(row->kind),
+			.group = assay_env_group_name[row->group],
+			.kind = assay_env_kind_name[row->kind],
 			.why = row->why,
 			.a = copy(d, assay_env_shown(set, row, row->a)),
 			.b = copy(d, assay_env_shown(set, row, row->b)),

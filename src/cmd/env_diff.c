@@ -21,13 +21,13 @@ static bool word_matches(assay_str word, const assay_env_row *row)
 	if (assay_str_is(word, "absent"))
 		return row->kind == ASSAY_ENV_ABSENT || row->kind == ASSAY_ENV_ADDED;
 	return !unknown &&
-	       (assay_str_is(word, "any") || assay_str_is(word, assay_env_group_word(row->group)));
+	       (assay_str_is(word, "any") || assay_str_is(word, assay_env_group_word[row->group]));
 }
 
 static bool is_word(assay_str word)
 {
 	for (int g = 0; g < ASSAY_ENV_GROUPS; g++)
-		if (assay_str_is(word, assay_env_group_word((assay_env_group)g)))
+		if (assay_str_is(word, assay_env_group_word[g]))
 			return true;
 	return assay_str_is(word, "unknown") || assay_str_is(word, "absent") ||
 	       assay_str_is(word, "any");
@@ -43,7 +43,7 @@ static bool words_known(const char *list)
 		fprintf(stderr, "assay env diff: --fail-on does not know '%.*s'; there are",
 			(int)word.n, word.p);
 		for (int g = 0; g < ASSAY_ENV_GROUPS; g++)
-			fprintf(stderr, " %s,", assay_env_group_word((assay_env_group)g));
+			fprintf(stderr, " %s,", assay_env_group_word[g]);
 		fprintf(stderr, " absent, unknown, any\n");
 		return false;
 	}

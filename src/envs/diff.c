@@ -13,25 +13,17 @@
 enum { PATH_BYTES = 1024 };
 #define NONE UINT32_MAX
 
-const char *assay_env_kind_name(assay_env_kind kind)
-{
-	static const char *const names[] = {
+const char *const assay_env_kind_name[] = {
 #define X(id, name, words) name,
-		ASSAY_ENV_KIND_LIST(X)
+	ASSAY_ENV_KIND_LIST(X)
 #undef X
-	};
-	return names[kind];
-}
+};
 
-const char *assay_env_kind_words(assay_env_kind kind)
-{
-	static const char *const all[] = {
+const char *const assay_env_kind_words[] = {
 #define X(id, name, words) words,
-		ASSAY_ENV_KIND_LIST(X)
+	ASSAY_ENV_KIND_LIST(X)
 #undef X
-	};
-	return all[kind];
-}
+};
 
 static bool all_hex(assay_str s)
 {
@@ -490,7 +482,7 @@ static const char *claim(assay_env_set *set, const assay_env_result *out, const 
 	if (row->files)
 		return assay_printf(&set->arena, "kernels on %s are others: %s", them, row->files);
 	return assay_printf(&set->arena, "%s is %s%s on %s, not %s", name,
-			    assay_env_shown(set, row, row->b), assay_env_kind_words(row->kind),
+			    assay_env_shown(set, row, row->b), assay_env_kind_words[row->kind],
 			    them, assay_env_shown(set, row, row->a));
 }
 

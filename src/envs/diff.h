@@ -57,8 +57,7 @@ void assay_env_compare(assay_env_set *set, int baseline, assay_env_result *out);
 void assay_env_result_free(assay_env_result *r);
 
 bool assay_env_identical(const assay_env_result *r, assay_env_group g);
-const char *assay_env_kind_name(assay_env_kind kind);
-const char *assay_env_kind_words(assay_env_kind kind);
+extern const char *const assay_env_kind_name[], *const assay_env_kind_words[];
 /* Text of a value for people, cut so that both sides of the row show where they differ. */
 const char *assay_env_shown(assay_env_set *set, const assay_env_row *row, assay_sid id);
 /* Whether a snapshot's value does not count as the same as the row's a. */

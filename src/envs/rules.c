@@ -7,25 +7,17 @@
 #include "base/str.h"
 #include "base/test.h"
 
-const char *assay_env_group_name(assay_env_group g)
-{
-	static const char *const names[] = {
+const char *const assay_env_group_name[ASSAY_ENV_GROUPS] = {
 #define X(id, word, name) name,
-		ASSAY_ENV_GROUP_LIST(X)
+	ASSAY_ENV_GROUP_LIST(X)
 #undef X
-	};
-	return names[g];
-}
+};
 
-const char *assay_env_group_word(assay_env_group g)
-{
-	static const char *const words[] = {
+const char *const assay_env_group_word[ASSAY_ENV_GROUPS] = {
 #define X(id, word, name) word,
-		ASSAY_ENV_GROUP_LIST(X)
+	ASSAY_ENV_GROUP_LIST(X)
 #undef X
-	};
-	return words[g];
-}
+};
 
 /* When and where it was taken, names of this very machine or container, paths (an install elsewhere
  * is the same software), live readings, and our own remarks. */

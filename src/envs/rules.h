@@ -25,8 +25,8 @@ typedef enum assay_env_group {
 		ASSAY_ENV_GROUPS
 } assay_env_group;
 
-const char *assay_env_group_name(assay_env_group g);
-const char *assay_env_group_word(assay_env_group g); /* one word, for options */
+extern const char *const assay_env_group_name[ASSAY_ENV_GROUPS];
+extern const char *const assay_env_group_word[ASSAY_ENV_GROUPS]; /* one word, for options */
 
 /* Never compared. */
 bool assay_env_is_ignored(const char *path);

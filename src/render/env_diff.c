@@ -6,8 +6,8 @@ static void put_row(assay_jsonw *w, assay_env_set *set, const assay_env_row *row
 	const char *value = assay_env_value(set, row->a);
 	assay_jsonw_open(w, NULL, '{');
 	assay_jsonw_z(w, "path", row->path);
-	assay_jsonw_z(w, "group", assay_env_group_name(row->group));
-	assay_jsonw_z(w, "kind", assay_env_kind_name(row->kind));
+	assay_jsonw_z(w, "group", assay_env_group_name[row->group]);
+	assay_jsonw_z(w, "kind", assay_env_kind_name[row->kind]);
 	assay_jsonw_z(w, "why", row->why);
 	assay_jsonw_z(w, "files", row->files);
 	assay_jsonw_z(w, "follows_from", row->cause);
@@ -65,11 +65,11 @@ void assay_env_diff_put(assay_jsonw *w, assay_env_set *set, const assay_env_resu
 	assay_jsonw_u64(w, "unknown_to_all", r->dark.n);
 	assay_jsonw_open(w, "same", '{');
 	for (int g = 0; g < ASSAY_ENV_GROUPS; g++)
-		assay_jsonw_u64(w, assay_env_group_name((assay_env_group)g), r->same[g]);
+		assay_jsonw_u64(w, assay_env_group_name[g], r->same[g]);
 	assay_jsonw_close(w, '}');
 	assay_jsonw_open(w, "identical", '{');
 	for (int g = 0; g < ASSAY_ENV_GROUPS; g++)
-		assay_jsonw_bool(w, assay_env_group_name((assay_env_group)g),
+		assay_jsonw_bool(w, assay_env_group_name[g],
 				 assay_env_identical(r, (assay_env_group)g));
 	assay_jsonw_close(w, '}');
 	put_clusters(w, set, r);

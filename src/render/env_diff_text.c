@@ -56,7 +56,7 @@ static void put_remedy(assay_env_set *set, const assay_env_row *row)
 static void pair_row(assay_env_set *set, const assay_env_row *row)
 {
 	printf("  %-44s %s -> %s%s\n", row->path, assay_env_shown(set, row, row->a),
-	       assay_env_shown(set, row, row->b), assay_env_kind_words(row->kind));
+	       assay_env_shown(set, row, row->b), assay_env_kind_words[row->kind]);
 }
 
 /* The majority, then everybody who says something else. */
@@ -76,7 +76,7 @@ static void many_row(assay_env_set *set, const assay_env_row *row)
 		listed++;
 		printf("      %-40s %s%s\n", assay_env_doc_label(set, i),
 		       assay_env_shown(set, row, v),
-		       v == row->b ? assay_env_kind_words(row->kind) : "");
+		       v == row->b ? assay_env_kind_words[row->kind] : "");
 	}
 	if (others)
 		printf("      and %zu more\n", others);
@@ -116,7 +116,7 @@ static void put_groups(assay_env_set *set, const assay_env_result *r, const assa
 			if ((int)r->rows.p[i].group != g || !is_told(&r->rows.p[i], t))
 				continue;
 			if (!open)
-				printf("%s\n", assay_env_group_name((assay_env_group)g));
+				printf("%s\n", assay_env_group_name[g]);
 			open = true;
 			put_row(set, r, i, t);
 		}
@@ -222,11 +222,11 @@ static void markdown_row(assay_env_set *set, const assay_env_row *row, bool pair
 			 const assay_env_telling *t)
 {
 	const char *line = t->explain ? remedy(set, row) : NULL;
-	put_cell(assay_env_group_name(row->group));
+	put_cell(assay_env_group_name[row->group]);
 	put_cell(assay_printf(&set->arena, "`%s`", row->path));
 	put_cell(assay_env_shown(set, row, row->a));
 	put_cell(assay_printf(&set->arena, "%s%s", assay_env_shown(set, row, row->b),
-			      assay_env_kind_words(row->kind)));
+			      assay_env_kind_words[row->kind]));
 	if (!pair)
 		put_cell(assay_printf(&set->arena, "%u of %zu", row->agree, set->docs.n));
 	if (t->explain)
