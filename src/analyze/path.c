@@ -555,3 +555,67 @@ TEST(a_what_if_that_matches_nothing_is_refused)
 	assay_run_free(run);
 	return 0;
 }
+
+TEST(who_sets_the_pace_is_told_by_halves)
+{
+	static const struct {
+		int64_t compute, queued, unlinked;
+		const char *words;
+	} cases[] = {
+		{51, 0, 0, "the device sets the pace"},
+		{50, 0, 0, "the host sets the pace"},
+		{40, 11, 0, "the device sets the pace"},
+		{0, 0, 51, "its launches were not recorded"},
+		{26, 0, 50, "the device sets the pace"},
+		{25, 0, 50, "the host sets the pace"},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
+		assay_path p = {.from = 900, .to = 1000};
+		p.class[ASSAY_CLASS_COMPUTE] = cases[i].compute;
+		p.class[ASSAY_PATH_WHY + ASSAY_WHY_QUEUED] = cases[i].queued;
+		p.class[ASSAY_PATH_WHY + ASSAY_WHY_UNLINKED] = cases[i].unlinked;
+		CHECK(!strcmp(pace_words(&p), cases[i].words));
+	}
+	return 0;
+}
+
+TEST(the_sentence_names_the_three_largest_parts_from_one_percent_on)
+{
+	assay_run *run = assay_run_new();
+	assay_path p = {.to = 1000, .step = ASSAY_NO_ROW};
+	p.class[ASSAY_CLASS_COMPUTE] = 300;
+	p.class[ASSAY_PATH_WHY + ASSAY_WHY_HOST_DATA] = 600;
+	p.class[ASSAY_PATH_WHY + ASSAY_WHY_QUEUED] = 10;
+	p.class[ASSAY_PATH_WHY + ASSAY_WHY_HOST_SYNC] = 9;
+	set_sentence(run, &p);
+	CHECK(strstr(p.sentence, "; 60 % of its path is "));
+	CHECK(strstr(p.sentence, ", 30 % is ") && strstr(p.sentence, ", 1 % is "));
+	p.class[ASSAY_PATH_WHY + ASSAY_WHY_QUEUED] = 9;
+	set_sentence(run, &p);
+	CHECK(strstr(p.sentence, ", 30 % is ") && !strstr(p.sentence, ", 1 % is "));
+	assay_path_free(&p);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(unrecorded_time_is_that_of_the_range_with_more_than_half_of_it)
+{
+	assay_run *run = assay_run_new();
+	assay_add(&run->part.t, ASSAY_T_source);
+	uint32_t little = assay_hand_host(run, ASSAY_HOST_OP, "little", 0, 100);
+	uint32_t much = assay_hand_host(run, ASSAY_HOST_OP, "much", 100, 100);
+	const int class = ASSAY_PATH_WHY + ASSAY_WHY_HOST_UNTRACED;
+	assay_path p = {.step = ASSAY_NO_ROW};
+	p.class[class] = 100;
+	for (int i = 0; i < 3; i++)
+		*assay_push(&p.seg) = (assay_path_seg){.gpu = ASSAY_NO_ROW,
+						       .class = (uint8_t) class,
+						       .host = i ? much : little,
+						       .dur = 25};
+	CHECK(!strcmp(class_text(run, &p, class), class_words(class)));
+	p.seg.p[2].dur++;
+	CHECK(!strcmp(class_text(run, &p, class), "unrecorded host time in much"));
+	assay_path_free(&p);
+	assay_run_free(run);
+	return 0;
+}
