@@ -100,10 +100,19 @@ def a_snapshot_outlives_a_killed_recording():
     until(lambda: hashed("killed"), "the probe died with it")
 
 
+def waits(p, name):
+    """Whether the command has ended and `assay record` waits for the snapshot: from then on it catches signals."""
+    if not snapshot(name) or "stop" not in json.load(open(f"{WORK}/{name}/run.json")):
+        return False
+    with open(f"/proc/{p.pid}/status") as f:
+        caught = next(int(line.split()[1], 16) for line in f if line.startswith("SigCgt:"))
+    return all(caught >> (sig - 1) & 1 for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+
+
 def interrupted(name, command, sig):
     large(AGES)
     p = start(name, *command)
-    until(lambda: snapshot(name) and "stop" in json.load(open(f"{WORK}/{name}/run.json")), "the command does not end")
+    until(lambda: waits(p, name), "the command does not end")
     p.send_signal(sig)
     return p, p.communicate(timeout=PATIENCE)
 
@@ -123,7 +132,7 @@ def ctrl_c_ends_the_command_and_once_more_the_probe():
     p = start("twice", sys.executable, "-c", "print(1, flush=True)\nimport time\ntime.sleep(1000)", start_new_session=True)
     eq(p.stdout.readline(), "1\n")
     os.killpg(p.pid, signal.SIGINT)  # as a terminal sends it
-    until(lambda: snapshot("twice") and "stop" in json.load(open(f"{WORK}/twice/run.json")), "the command does not end")
+    until(lambda: waits(p, "twice"), "the command does not end")
     os.killpg(p.pid, signal.SIGINT)
     p.communicate(timeout=PATIENCE)
     eq(p.returncode, 130)
