@@ -211,6 +211,18 @@ void assay_protow_message(assay_protow *w, uint32_t field, assay_protow *inner)
 	inner->out.n = 0;
 }
 
+void assay_protow_pair(assay_protow *w, uint32_t field, uint32_t first, uint64_t a, uint32_t second,
+		       uint64_t b)
+{
+	assay_vec_reserve(&w->out, w->out.n + 6 * VARINT_MAX);
+	char *length = put_at(w->out.p + w->out.n, (uint64_t)field << 3 | ASSAY_WIRE_BYTES);
+	char *to = put_at(length + 1, (uint64_t)first << 3 | ASSAY_WIRE_VARINT);
+	to = put_at(put_at(to, a), (uint64_t)second << 3 | ASSAY_WIRE_VARINT);
+	to = put_at(to, b);
+	*length = (char)(to - length - 1); /* at most 30 bytes */
+	w->out.n = (size_t)(to - w->out.p);
+}
+
 /* The length of a message is not known when it starts: it gets four bytes, filled in when it ends
  * (longer than needed, which readers accept). */
 enum { LENGTH_BYTES = 4 };
@@ -347,5 +359,21 @@ TEST(fields_have_their_bytes_on_the_wire)
 	CHECK_EQ(w.out.n, sizeof want);
 	CHECK(!memcmp(w.out.p, want, sizeof want));
 	assay_protow_free(&w);
+	return 0;
+}
+
+TEST(a_message_of_two_numbers_is_that_of_its_fields)
+{
+	assay_protow inner = {0}, by_fields = {0}, pair = {0};
+	for (uint64_t v = 1; v; v <<= 7) {
+		assay_protow_varint(&inner, 1, v);
+		assay_protow_varint(&inner, 300, UINT64_MAX - v);
+		assay_protow_message(&by_fields, 4, &inner);
+		assay_protow_pair(&pair, 4, 1, v, 300, UINT64_MAX - v);
+	}
+	CHECK(assay_str_eq(assay_protow_data(&by_fields), assay_protow_data(&pair)));
+	assay_protow_free(&inner);
+	assay_protow_free(&by_fields);
+	assay_protow_free(&pair);
 	return 0;
 }

@@ -143,6 +143,9 @@ void assay_protow_text(assay_protow *w, uint32_t field, assay_str s); /* not whe
 void assay_protow_raw(assay_protow *w, assay_str fields);
 /* Everything inner holds as one message field; inner is empty after it. */
 void assay_protow_message(assay_protow *w, uint32_t field, assay_protow *inner);
+/* A message of two numbers. */
+void assay_protow_pair(assay_protow *w, uint32_t field, uint32_t first, uint64_t a, uint32_t second,
+		       uint64_t b);
 /* The same in place: what is written until the matching close is the message. At most 256 MB. */
 size_t assay_protow_open(assay_protow *w, uint32_t field);
 void assay_protow_close(assay_protow *w, size_t mark);

@@ -40,7 +40,8 @@ typedef struct xplane_out {
 	assay_jsonw text;          /* of one list */
 	assay_vec(uint32_t) stamp; /* by stat id: last event that had it */
 	xplane_named event_named[XPLANE_NAMED], stat_named[XPLANE_NAMED];
-	xplane_made_args *made; /* XPLANE_MADE_ARGS of them, from the first on */
+	xplane_named constant[XPLANE_NAMED]; /* names of stats that stand in the program */
+	xplane_made_args *made;              /* XPLANE_MADE_ARGS of them, from the first on */
 	assay_arena made_arena;
 	uint32_t events;
 	int64_t base; /* the least that lines so far count from */
@@ -51,7 +52,8 @@ uint64_t xplane_event_id(xplane_out *p, assay_str name);
 /* xprof makes these anew unless every plane has them; some and not others would be neither of the
  * two modes it knows. The rest is in kernel_details. */
 bool xplane_left_out(assay_str stat);
-/* Stats of the event being built; a second one of the same name is dropped. */
+/* Stats of the event being built; a second one of the same name is dropped. Names are constants,
+ * but for those of put_f64. */
 void xplane_put_u64(xplane_out *p, const char *name, uint64_t v);
 void xplane_put_i64(xplane_out *p, const char *name, int64_t v);
 void xplane_put_f64(xplane_out *p, const char *name, double v);

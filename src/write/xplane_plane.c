@@ -40,6 +40,15 @@ static bool stamp_stat(xplane_out *p, uint64_t id)
 	return true;
 }
 
+static uint64_t constant_id(xplane_out *p, const char *name)
+{
+	uintptr_t at = (uintptr_t)name;
+	xplane_named *slot = &p->constant[(at >> 4 ^ at >> 13 ^ at) % XPLANE_NAMED];
+	if (slot->p != name)
+		*slot = (xplane_named){name, 0, (assay_sid)xplane_stat_id(p, assay_str_of(name))};
+	return slot->id;
+}
+
 /* False when the event has a stat of that name already, or the name is empty. */
 static bool begin_stat(xplane_out *p, assay_str name)
 {
@@ -55,20 +64,22 @@ static void end_stat(xplane_out *p)
 	assay_protow_message(&p->event, XEVENT_STATS, &p->stat);
 }
 
+/* A number in one of its slots. */
+static void put_number(xplane_out *p, const char *name, uint32_t slot, uint64_t v)
+{
+	uint64_t id = constant_id(p, name);
+	if (stamp_stat(p, id))
+		assay_protow_pair(&p->event, XEVENT_STATS, XSTAT_META, id, slot, v);
+}
+
 void xplane_put_u64(xplane_out *p, const char *name, uint64_t v)
 {
-	if (!begin_stat(p, assay_str_of(name)))
-		return;
-	assay_protow_varint(&p->stat, XSTAT_UINT64, v);
-	end_stat(p);
+	put_number(p, name, XSTAT_UINT64, v);
 }
 
 void xplane_put_i64(xplane_out *p, const char *name, int64_t v)
 {
-	if (!begin_stat(p, assay_str_of(name)))
-		return;
-	assay_protow_varint(&p->stat, XSTAT_INT64, (uint64_t)v);
-	end_stat(p);
+	put_number(p, name, XSTAT_INT64, (uint64_t)v);
 }
 
 void xplane_put_f64(xplane_out *p, const char *name, double v)
@@ -90,8 +101,10 @@ static void value_ref(xplane_out *p, assay_str text)
 
 void xplane_put_ref(xplane_out *p, const char *name, assay_str text)
 {
-	if (!begin_stat(p, assay_str_of(name)))
+	uint64_t id = constant_id(p, name);
+	if (!stamp_stat(p, id))
 		return;
+	assay_protow_varint(&p->stat, XSTAT_META, id);
 	value_ref(p, text);
 	end_stat(p);
 }
