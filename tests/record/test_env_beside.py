@@ -106,7 +106,7 @@ def waits(p, name):
         return False
     with open(f"/proc/{p.pid}/status") as f:
         caught = next(int(line.split()[1], 16) for line in f if line.startswith("SigCgt:"))
-    return all(caught >> (sig - 1) & 1 for sig in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+    return all(caught >> (sig - 1) & 1 for sig in (signal.SIGINT, signal.SIGTERM))  # others may be ignored, as by nohup
 
 
 def interrupted(name, command, sig):
