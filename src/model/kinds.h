@@ -159,6 +159,7 @@ enum {
 	ASSAY_WAIT_CONFLICT = 16,
 	ASSAY_WAIT_UNSEEN = 32,
 	ASSAY_WAIT_EARLY = 64,
+	ASSAY_WAIT_RACED = 128,
 };
 /* What opened a scope. */
 #define ASSAY_SCOPE_KINDS(X)                                                                       \

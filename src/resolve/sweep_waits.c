@@ -217,6 +217,8 @@ static uint32_t put_wait(assay_sweep *s, sweep_event *e, assay_sweep_wait *w)
 		w->flags |= ASSAY_WAIT_UNSEEN;
 	if (sweep_has_early(s, &w->rec))
 		w->flags |= ASSAY_WAIT_EARLY;
+	if (w->rec.flags & ASSAY_REC_RACED)
+		w->flags |= ASSAY_WAIT_RACED;
 	uint32_t n = s->sink.wait(s->sink.ctx, w);
 	if (e && !w->rec.arg && !w->rec.said && is_resolved(w))
 		remember(e, &w->rec, n);

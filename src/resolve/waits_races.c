@@ -39,6 +39,14 @@ static bool is_for_all(const assay_sweep_rec *r)
 	       (r->track == ASSAY_NO_ROW && (r->stream <= 1 || r->stream == ASSAY_NO_HANDLE));
 }
 
+/* A wait for an event, and a record of it that it may have met. */
+static bool share_event(const assay_sweep_rec *a, const assay_sweep_rec *b)
+{
+	bool asks = a->op == ASSAY_OP_WAIT || a->op == ASSAY_OP_WAIT_INSIDE;
+	return asks && b->op == ASSAY_OP_RECORD && a->event && a->event == b->event &&
+	       a->scope == b->scope && a->thread != b->thread;
+}
+
 /* Does their order make a difference? */
 static bool meet(const assay_sweep_rec *a, const assay_sweep_rec *b)
 {
@@ -104,10 +112,11 @@ static void find_meetings(contest *c, const waits *w)
 			if (took_effect(o) <= c->began[c->row.p[k]])
 				continue;
 			open.p[kept++] = open.p[i];
-			if (!meet(o, r))
-				continue;
-			*assay_map_at(&c->met, call_of(o)) = 1;
-			*assay_map_at(&c->met, call_of(r)) = 1;
+			bool both = meet(o, r);
+			if (both || share_event(o, r))
+				*assay_map_at(&c->met, call_of(o)) = 1;
+			if (both || share_event(r, o))
+				*assay_map_at(&c->met, call_of(r)) = 1;
 		}
 		open.n = kept;
 		*assay_push(&open) = c->row.p[k];
@@ -158,8 +167,22 @@ TEST(calls_at_the_same_time_race_for_a_stream_they_share)
 		 .exit = 900000,
 		 .track = ASSAY_NO_ROW,
 		 .thread = 2},
+		{.op = ASSAY_OP_WAIT,
+		 .key = 8,
+		 .enter = 600000,
+		 .exit = 601000,
+		 .track = 6,
+		 .device = 1,
+		 .event = 9},
+		{.op = ASSAY_OP_RECORD,
+		 .key = 9,
+		 .enter = 600500,
+		 .exit = 601500,
+		 .track = 7,
+		 .thread = 1,
+		 .event = 9},
 	};
-	static const bool raced[] = {true, true, false, false, false, true, true};
+	static const bool raced[] = {true, true, false, false, false, true, true, true, false};
 	waits w = {0};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++)
 		*assay_push(&w.recs) = of[i];
