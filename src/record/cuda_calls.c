@@ -42,16 +42,13 @@ bool assay_cuda_chosen(int domain, uint32_t cbid)
 	return cbid < CUPTI_CBID_MAX && chosen[domain][cbid];
 }
 
-/* What the runtime does by one call of the driver's, under the same number, is seen there alone:
- * two callbacks instead of four, 5 % of a loop of small copies. Launches keep the runtime's names,
- * unless it is asked for: their GPU work costs so much more that it makes no difference. */
+/* What the runtime does by one call of the driver's, under the same number, can be seen there
+ * alone: two callbacks instead of four, but with names that the program did not write. */
 static bool is_left_to_driver(int domain, const char *name)
 {
 	const assay_rt_config *conf = assay_rt_conf();
-	if (domain != CUPTI_DOMAIN_RUNTIME || conf->no_driver || conf->all_api)
-		return false;
-	bool copies = !strncmp(name, "cudaMem", 7);
-	return assay_callback_launches(name) && (copies || conf->driver_launches);
+	return domain == CUPTI_DOMAIN_RUNTIME && conf->driver_launches && !conf->no_driver &&
+	       !conf->all_api && assay_callback_launches(name);
 }
 
 static void choose(const cupti_lib *c, int domain, bool all)
