@@ -83,15 +83,26 @@ static uint64_t op_key(uint32_t source, uint32_t external)
 	return (uint64_t)source << 32 | external;
 }
 
-static void index_ops(const assay_tables *t, assay_map *ops)
+/* The operator of a kernel without a family, by External id: a row of host + 1; 0 until it is
+ * found. Only those that are asked for, since there are many more. */
+static void ask_for_ops(const assay_tables *t, const assay_map *unknown, assay_map *ops)
 {
-	for (uint32_t h = 0; h < t->host.n; h++) {
+	for (uint32_t g = 0; g < t->gpu.n; g++)
+		if (t->gpu.kind[g] == ASSAY_GPU_KERNEL && t->gpu.external[g] &&
+		    assay_map_get(unknown, t->gpu.name[g]) != ASSAY_MAP_ABSENT)
+			*assay_map_at(ops, op_key(assay_track_group(t, t->gpu.track[g]),
+						  t->gpu.external[g])) = 0;
+}
+
+static void find_ops(const assay_tables *t, assay_map *ops)
+{
+	for (uint32_t h = 0; ops->n && h < t->host.n; h++) {
 		if (t->host.kind[h] != ASSAY_HOST_OP)
 			continue;
-		uint32_t external = t->op.external[t->host.detail[h]];
-		if (external)
-			*assay_map_at(ops,
-				      op_key(assay_track_group(t, t->host.track[h]), external)) = h;
+		uint64_t key = op_key(assay_track_group(t, t->host.track[h]),
+				      t->op.external[t->host.detail[h]]);
+		if (assay_map_get(ops, key) != ASSAY_MAP_ABSENT)
+			*assay_map_at(ops, key) = h + 1;
 	}
 }
 
@@ -109,10 +120,11 @@ void assay_kernels_by_op(assay_run *run)
 	assay_map ops = {0}, rows = {0};
 	if (!has_unknown(&t->kernel))
 		return;
-	index_ops(t, &ops);
 	for (uint32_t k = 0; k < t->kernel.n; k++)
 		if (t->kernel.family[k] == ASSAY_FAMILY_OTHER)
 			*assay_map_at(&rows, t->kernel.name[k]) = k;
+	ask_for_ops(t, &rows, &ops);
+	find_ops(t, &ops);
 	for (uint32_t g = 0; g < t->gpu.n; g++) {
 		uint32_t k = t->gpu.kind[g] == ASSAY_GPU_KERNEL && t->gpu.external[g]
 				     ? assay_map_get(&rows, t->gpu.name[g])
@@ -121,9 +133,9 @@ void assay_kernels_by_op(assay_run *run)
 			continue;
 		uint32_t op = assay_map_get(
 			&ops, op_key(assay_track_group(t, t->gpu.track[g]), t->gpu.external[g]));
-		if (op != ASSAY_MAP_ABSENT)
+		if (op)
 			t->kernel.family[k] =
-				(uint8_t)assay_family_of_op(assay_text(run, t->host.name[op]));
+				(uint8_t)assay_family_of_op(assay_text(run, t->host.name[op - 1]));
 	}
 	assay_map_free(&ops);
 	assay_map_free(&rows);
