@@ -7,11 +7,17 @@ static uint64_t gap_of(const assay_sweep *s, uint32_t scope)
 	return i == ASSAY_NO_ROW ? 0 : s->gap.p[i];
 }
 
+/* May a launch have recorded an event after this call? */
+static bool may_record_after(const assay_sweep *s, uint64_t key, uint32_t scope)
+{
+	uint32_t i = s->graph.n ? sweep_find(&s->graphs, scope, 0, 0) : ASSAY_NO_ROW;
+	return i != ASSAY_NO_ROW && s->graph.p[i] > key;
+}
+
 /* May a launch have recorded the event after the last record that is known? */
 static bool may_be_newer(const assay_sweep *s, const sweep_event *e, uint32_t scope)
 {
-	uint32_t i = s->graph.n ? sweep_find(&s->graphs, scope, 0, 0) : ASSAY_NO_ROW;
-	return i != ASSAY_NO_ROW && s->graph.p[i] > e->last.key;
+	return may_record_after(s, e->last.key, scope);
 }
 
 /* Is the last record in the order of calls the one that the wait met? The interfaces say so, as
@@ -98,10 +104,11 @@ static void join_handle(assay_sweep *s, sweep_event *e, assay_sweep_wait *w)
 }
 
 /* Of two records that may have been met, both by calls at the same time, the named stream's; when
- * both are in it, neither is certain. */
-static void agree(const sweep_event *e, assay_sweep_wait *w)
+ * both are in it, neither is certain, nor is one when a graph may have recorded between them. */
+static void agree(const assay_sweep *s, const sweep_event *e, assay_sweep_wait *w)
 {
 	bool unsure = w->class == ASSAY_WAIT_IS_AMBIGUOUS && e && e->records > 1;
+	bool graph = unsure && may_record_after(s, e->prev.key, w->rec.scope);
 	bool last = w->producer.track == w->rec.hint;
 	bool prev = unsure && e->prev.stream.track == w->rec.hint;
 	if (last && prev)
@@ -109,7 +116,10 @@ static void agree(const sweep_event *e, assay_sweep_wait *w)
 	if (last || prev) {
 		w->other_key = 0;
 		if (e && e->records && !w->rec.arg)
-			take_record(w, prev ? &e->prev : &e->last, ASSAY_WAIT_IS_EXACT);
+			take_record(w, prev ? &e->prev : &e->last,
+				    graph ? ASSAY_WAIT_IS_LIKELY : ASSAY_WAIT_IS_EXACT);
+		if (graph)
+			doubt(w, ASSAY_WAIT_BY_GRAPH);
 	} else if (w->producer.track != ASSAY_NO_ROW) {
 		w->class = ASSAY_WAIT_IS_AMBIGUOUS;
 		w->why = ASSAY_WAIT_BY_SEVERAL;
@@ -124,7 +134,7 @@ static void weigh_hint(assay_sweep *s, const sweep_event *e, assay_sweep_wait *w
 	if (w->rec.hint == ASSAY_NO_ROW)
 		return;
 	if (w->record_key) {
-		agree(e, w);
+		agree(s, e, w);
 		return;
 	}
 	if (w->class == ASSAY_WAIT_IS_FAILED_CALL || w->class == ASSAY_WAIT_IS_CAPTURED)

@@ -78,6 +78,16 @@ static bool was_over(const waits *w, uint32_t barrier, const assay_sweep_rec *r)
 	return end_of(w, barrier) < r->enter - WAITS_CLOCKS;
 }
 
+/* Queues are numbered by device in some files: does the record before lie in another stream under
+ * the same number? */
+static bool is_shared(const waits *w, uint64_t place, const assay_mark *m)
+{
+	const assay_mark *before = assay_mark_before(&w->barred, place, m->key);
+	return before && w->t->barrier.event[before->value] == w->t->barrier.event[m->value] &&
+	       waits_barrier_stream(w, (uint32_t)before->value) !=
+		       waits_barrier_stream(w, (uint32_t)m->value);
+}
+
 uint32_t waits_witness(const waits *w, uint32_t source, const assay_sweep_rec *r)
 {
 	const assay_barrier_table *b = &w->t->barrier;
@@ -85,9 +95,9 @@ uint32_t waits_witness(const waits *w, uint32_t source, const assay_sweep_rec *r
 		r->op == ASSAY_OP_EVENT_SYNC ? ASSAY_NO_ROW : waits_barrier_of(w, source, r->key);
 	bool told = own != ASSAY_NO_ROW && b->waits[own] && b->event[own] == r->event;
 	int64_t queue = told ? b->source_queue[own] : ANY_QUEUE;
-	const assay_mark *m =
-		assay_mark_before(&w->barred, place_of(source, r->event, queue), r->key);
-	if (!m || b->event[m->value] != r->event)
+	uint64_t place = place_of(source, r->event, queue);
+	const assay_mark *m = assay_mark_before(&w->barred, place, r->key);
+	if (!m || b->event[m->value] != r->event || (told && is_shared(w, place, m)))
 		return ASSAY_NO_ROW;
 	uint32_t record = (uint32_t)m->value;
 	bool met = told ? !was_over(w, record, r) : held_up(w, record, r);

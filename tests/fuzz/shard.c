@@ -59,17 +59,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (assay_shard_open(&f, path, NULL)) {
 		assay_run *run = assay_run_new();
 		const assay_report_opts opts = {.size = sizeof opts};
-		assay_order order;
+		assay_halfway half;
 		assay_add(&run->part.t, ASSAY_T_source); /* a rank in full, without work */
 		run->in_full = 1;
-		assay_analyze_sources(run, &opts, &order);
+		assay_analyze_sources(run, &opts, true, &half);
 		take_processes(run, &f);
 		assay_shard_close(&f);
 		assay_kernels_fold(run, 0);
-		assay_analyze_job(run, &opts, &order, NULL);
+		assay_analyze_job(run, &opts, &half, NULL);
 		run->analyzed = true;
 		assay_run_report_json(run, NULL);
-		assay_order_free(&order);
+		assay_halfway_free(&half);
 		assay_run_free(run);
 	}
 	close(fd);
