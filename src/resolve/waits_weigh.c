@@ -142,15 +142,27 @@ static int64_t entered_at(const waits *w, uint32_t i)
 	return record == ASSAY_NO_ROW ? t->ts[i] + t->dur[i] : assay_host_end(&w->t->host, record);
 }
 
+/* What ended before that holds nothing up: the work that is named is over, or a stream that waits
+ * for an event waits for nothing, since all was over at the record, or its stream never had work.
+ */
+static int64_t matters_from(const waits *w, uint32_t i)
+{
+	const assay_wait_table *t = &w->t->wait;
+	uint32_t p = t->producer_gpu[i], record = t->record_host[i];
+	bool streams = t->kind[i] == ASSAY_WAIT_STREAM_WAIT && record != ASSAY_NO_ROW;
+	if (p == ASSAY_NO_ROW)
+		return streams ? INT64_MAX : INT64_MIN;
+	int64_t end = assay_gpu_end(&w->t->gpu, p);
+	return streams && w->t->host.ts[record] > end ? w->t->host.ts[record] : end;
+}
+
 /* Calls that were not recorded may have put more in front of a wait than is known, but nothing that
- * ended before what is named counts, nothing that ended after the wait did, and nothing that was
- * launched after the event's record. */
+ * ended after the wait did counts, and nothing that was launched after the event's record. */
 static bool may_miss_later(const waits_ends *e, uint32_t i)
 {
 	const assay_wait_table *t = &e->w->t->wait;
 	uint32_t p = t->producer_gpu[i], source = source_of_wait(e->w, i);
-	waits_span after = {p == ASSAY_NO_ROW ? INT64_MIN : assay_gpu_end(&e->w->t->gpu, p),
-			    over_at(e->w, i), entered_at(e->w, i), p};
+	waits_span after = {matters_from(e->w, i), over_at(e->w, i), entered_at(e->w, i), p};
 	return !waits_is_whole(e->w, source, t->ts[i] + t->dur[i]) &&
 	       (t->flags[i] & ASSAY_WAIT_UNSEEN || waits_ended(e, source, after));
 }
