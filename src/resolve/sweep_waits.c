@@ -104,22 +104,24 @@ static void join_handle(assay_sweep *s, sweep_event *e, assay_sweep_wait *w)
 }
 
 /* Of two records that may have been met, both by calls at the same time, the named stream's; when
- * both are in it, neither is certain, nor is one when a graph may have recorded between them. */
+ * both are in it, neither is certain, nor is one when a graph may have recorded since, or when two
+ * threads recorded at once. */
 static void agree(const assay_sweep *s, const sweep_event *e, assay_sweep_wait *w)
 {
 	bool unsure = w->class == ASSAY_WAIT_IS_AMBIGUOUS && e && e->records > 1;
-	bool graph = unsure && may_record_after(s, e->prev.key, w->rec.scope);
+	bool graph = e && e->records &&
+		     may_record_after(s, unsure ? e->prev.key : e->last.key, w->rec.scope);
 	bool last = w->producer.track == w->rec.hint;
 	bool prev = unsure && e->prev.stream.track == w->rec.hint;
 	if (last && prev)
 		return;
 	if (last || prev) {
 		w->other_key = 0;
-		if (e && e->records && !w->rec.arg)
-			take_record(w, prev ? &e->prev : &e->last,
-				    graph ? ASSAY_WAIT_IS_LIKELY : ASSAY_WAIT_IS_EXACT);
-		if (graph)
-			doubt(w, ASSAY_WAIT_BY_GRAPH);
+		if (!e || !e->records || w->rec.arg)
+			return;
+		take_record(w, prev ? &e->prev : &e->last, ASSAY_WAIT_IS_EXACT);
+		if (graph || e->last.raced)
+			doubt(w, graph ? ASSAY_WAIT_BY_GRAPH : ASSAY_WAIT_BY_RACE);
 	} else if (w->producer.track != ASSAY_NO_ROW) {
 		w->class = ASSAY_WAIT_IS_AMBIGUOUS;
 		w->why = ASSAY_WAIT_BY_SEVERAL;
