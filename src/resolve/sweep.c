@@ -103,7 +103,16 @@ static void order_before(assay_sweep *s, const sweep_work *from, uint32_t to)
 		sweep_put_edge(s, ASSAY_EDGE_TOGETHER, from->row, to, ASSAY_NO_ROW, ASSAY_NO_ROW);
 }
 
-/* One more stream of a launch on several devices. */
+static bool is_member(const assay_sweep *s, uint32_t row)
+{
+	for (size_t i = 0; i < s->member.n; i++)
+		if (s->member.p[i].row == row)
+			return true;
+	return false;
+}
+
+/* One more stream of a launch on several devices. All that was in the streams is over when it
+ * begins; what ends later was put there at the same time, and may not stand in front of it. */
 static void join_launch(assay_sweep *s, uint32_t st, const assay_sweep_rec *r, sweep_work before)
 {
 	if (s->member_key != r->key || s->member_scope != r->scope)
@@ -118,6 +127,8 @@ static void join_launch(assay_sweep *s, uint32_t st, const assay_sweep_rec *r, s
 		latest = sweep_latest(latest, s->stream.p[m->stream].tail);
 	}
 	*assay_push(&s->member) = (sweep_member){st, r->row, before};
+	if (!is_member(s, latest.row))
+		sweep_doubt(&latest, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_RACE);
 	for (size_t i = 0; i < s->member.n; i++)
 		sweep_stand_behind(&s->stream.p[s->member.p[i].stream], latest, r->key);
 }
