@@ -74,7 +74,7 @@ static void add_cell(document *d, assay_str name, assay_str value)
 
 static void end_gpu(document *d)
 {
-	bool same = d->header.n == d->last.n && !memcmp(d->header.p, d->last.p, d->last.n);
+	bool same = assay_str_eq(text_of(&d->header), text_of(&d->last));
 	if (d->cells > 1 && !same) {
 		d->last.n = 0;
 		append(&d->last, text_of(&d->header));
