@@ -90,6 +90,9 @@ typedef enum assay_value_when {
 	ASSAY_VALUE_NOR,
 } assay_value_when;
 
+/* ns: a call that waits for nothing is over by then. */
+enum { ASSAY_SWEEP_BARE = 20000 };
+
 typedef struct assay_sweep_rec {
 	uint64_t key; /* order of calls in a process, unwrapped: assay_keys_at() */
 	int64_t enter, exit;

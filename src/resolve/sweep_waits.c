@@ -599,16 +599,14 @@ void sweep_stream_sync(assay_sweep *s, const assay_sweep_rec *r)
 	p->synced = r->key;
 }
 
-/* Another device has nothing that could hold up a call until this one's work ends; a call that
- * waits for nothing is over before `bare` ns. */
+/* Another device has nothing that could hold up a call until this one's work ends. */
 static bool held_by_lone(const assay_sweep *s, const assay_sweep_rec *r, uint32_t d)
 {
-	const int64_t bare = 20000;
 	assay_sweep_stream of;
 	if (!(r->flags & ASSAY_REC_LONE))
 		return false;
 	sweep_work work = fan_work(s, d, ALL_STREAMS, &of);
-	return work.end > r->enter + bare && work.end <= r->exit + s->tolerance;
+	return work.end > r->enter + ASSAY_SWEEP_BARE && work.end <= r->exit + s->tolerance;
 }
 
 void sweep_device_sync(assay_sweep *s, const assay_sweep_rec *r)
