@@ -35,6 +35,15 @@ def run(*args, **kw):
     return p.returncode, p.stdout.decode("utf-8", "replace"), p.stderr.decode("utf-8", "replace")
 
 
+def not_written(err):
+    """What convert says that it left out, and how many of each."""
+    for line in err.split("\n"):
+        if line.startswith("assay: not written") and ": " in line:
+            text = line.split(" for it: ", 1)[1]
+            return {what: int(n.replace(",", "")) for n, what in re.findall(r"([\d,]*\d) (.+?)(?=, [\d,]*\d |$)", text)}
+    return {}
+
+
 def until(ready, what):
     """What ready() gives as soon as that is something."""
     end = time.monotonic() + PATIENCE

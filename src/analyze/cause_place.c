@@ -25,22 +25,36 @@ static uint64_t place_key(const assay_tables *t, const assay_cause_place *at)
 	return assay_hash(key, sizeof key, 0);
 }
 
+/* Gaps of a device within [from, to], and the cause of parts of them. */
+struct search {
+	uint32_t device;
+	int64_t from, to;
+	assay_why cause;
+};
+
+static bool is_looked_for(const assay_tables *t, const struct search *s, size_t part)
+{
+	const assay_gap_part_table *p = &t->gap_part;
+	return p->cause[part] == s->cause && p->stack[part] != ASSAY_NO_ROW &&
+	       inside(&t->gap, p->gap[part], s->device, s->from, s->to);
+}
+
 /* Of all samples of the place, one in the library that most of the time was spent in. */
-static uint32_t usual_sample(const assay_run *run, uint32_t device, int64_t from, int64_t to,
-			     assay_why cause, const assay_cause_place *place)
+static uint32_t usual_sample(const assay_run *run, const struct search *s,
+			     const assay_cause_place *place)
 {
 	const assay_tables *t = &run->part.t;
 	const assay_gap_part_table *p = &t->gap_part;
 	assay_arena a = {0};
+	uint64_t here = place_key(t, place);
 	int64_t *time = assay_alloc(&a, (run->part.strings.str.n + 1) * sizeof *time), most = 0;
 	uint32_t best = place->sample;
 	for (size_t i = 0; i < p->n; i++) {
-		if (p->cause[i] != cause || p->stack[i] == ASSAY_NO_ROW ||
-		    !inside(&t->gap, p->gap[i], device, from, to))
+		if (!is_looked_for(t, s, i))
 			continue;
 		assay_cause_place at = place_of(t, i);
 		uint32_t code = assay_native_code(run, at.sample);
-		if (code == ASSAY_NO_ROW || place_key(t, &at) != place_key(t, place))
+		if (code == ASSAY_NO_ROW || place_key(t, &at) != here)
 			continue;
 		assay_sid library = t->code.file[code];
 		time[library] += p->dur[i];
@@ -61,9 +75,9 @@ assay_cause_place assay_cause_place_find(const assay_run *run, uint32_t device, 
 	assay_map known = {0};
 	assay_vec(assay_cause_place) sum = {0};
 	assay_cause_place best = {.stack = ASSAY_NO_ROW};
+	const struct search s = {device, from, to, cause};
 	for (size_t i = 0; i < p->n; i++) {
-		if (p->cause[i] != cause || p->stack[i] == ASSAY_NO_ROW ||
-		    !inside(&t->gap, p->gap[i], device, from, to))
+		if (!is_looked_for(t, &s, i))
 			continue;
 		assay_cause_place at = place_of(t, i);
 		uint32_t *slot = assay_map_at(&known, place_key(t, &at));
@@ -78,7 +92,7 @@ assay_cause_place assay_cause_place_find(const assay_run *run, uint32_t device, 
 	assay_vec_free(&sum);
 	assay_map_free(&known);
 	if (best.stack != ASSAY_NO_ROW)
-		best.sample = usual_sample(run, device, from, to, cause, &best);
+		best.sample = usual_sample(run, &s, &best);
 	return best;
 }
 

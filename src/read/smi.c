@@ -117,15 +117,10 @@ static bool is_word(assay_str cell)
 	return c >= 'a' && c <= 'z' && !assay_str_same(cell, ASSAY_S("N/A"));
 }
 
-static bool is_card(assay_str cell)
-{
-	return assay_str_starts(cell, "card") && cell.n > 4 && assay_is_digit(cell.p[4]);
-}
-
 /* A header has a word in every cell; every row has a number or a missing value, or starts cardN. */
 static bool looks_like_header(const smi_cells *cells)
 {
-	if (!cells->n || cells->n > COLUMNS_MAX || is_card(cells->p[0]))
+	if (!cells->n || cells->n > COLUMNS_MAX || smi_is_card(cells->p[0]))
 		return false;
 	for (size_t i = 0; i < cells->n; i++)
 		if (!is_word(cells->p[i]))
@@ -217,7 +212,7 @@ typedef struct row_key {
 
 static bool small_number(assay_str s, int64_t *out)
 {
-	if (is_card(s))
+	if (smi_is_card(s))
 		s = (assay_str){s.p + 4, s.n - 4};
 	return assay_str_i64(s, out) && *out >= 0 && *out <= GPU_MAX;
 }

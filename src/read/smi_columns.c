@@ -466,6 +466,11 @@ bool smi_columns_have(const smi_columns *cols, smi_role role)
 	return false;
 }
 
+bool smi_is_card(assay_str text)
+{
+	return text.n > 4 && assay_str_starts(text, "card") && assay_is_digit(text.p[4]);
+}
+
 bool smi_cell_list(assay_str cell, assay_str *inside)
 {
 	if (cell.n < 2 || cell.p[0] != '[' || cell.p[cell.n - 1] != ']')

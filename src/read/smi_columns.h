@@ -93,5 +93,7 @@ typedef enum smi_got {
 smi_got smi_cell_value(const smi_column *col, assay_str cell, double *out);
 /* A list as Python prints it: the text between the brackets. */
 bool smi_cell_list(assay_str cell, assay_str *inside);
+/* "card0" and so on, as rocm-smi calls GPUs. */
+bool smi_is_card(assay_str text);
 
 #endif

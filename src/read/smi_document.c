@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/test.h"
 #include "read/reader.h"
+#include "read/smi_columns.h"
 #include "read/smi_table.h"
 
 enum {
@@ -151,6 +152,14 @@ static assay_str list_cell(document *d, assay_json j)
 	return assay_str_of(assay_printf(&d->scratch, "\"[%s]\"", text));
 }
 
+/* Go over a value: how it begins, and the way into it. 0: the text is no JSON there. */
+static char take_value(assay_json *j, assay_json *inside, assay_str *raw)
+{
+	char first = assay_json_peek(j);
+	*inside = *j;
+	return assay_json_skip(j, raw) ? first : 0;
+}
+
 /* Members of a GPU's object. amd-smi groups them ("usage", "clock"); its tables leave the group out
  * and join what is deeper: clock, gfx_0, clk is gfx_0_clk. */
 static void add_members(document *d, assay_json *j, assay_str prefix, int depth)
@@ -158,9 +167,9 @@ static void add_members(document *d, assay_json *j, assay_str prefix, int depth)
 	assay_str key, raw, cell;
 	assay_json_enter(j, '{');
 	while (assay_json_member(j, &key)) {
-		assay_json inside = *j;
-		char first = assay_json_peek(j);
-		if (!assay_json_skip(j, &raw))
+		assay_json inside;
+		char first = take_value(j, &inside, &raw);
+		if (!first)
 			return;
 		assay_str name = assay_json_unescape(&d->scratch, key);
 		if (prefix.n)
@@ -177,20 +186,15 @@ static void add_members(document *d, assay_json *j, assay_str prefix, int depth)
 	}
 }
 
-static bool is_card(assay_str key)
-{
-	return key.n > 4 && assay_str_starts(key, "card") && assay_is_digit(key.p[4]);
-}
-
 /* [{"gpu": 0, ...}, ...] */
 static void add_gpus(document *d, assay_json *j)
 {
 	assay_str raw;
 	assay_json_enter(j, '[');
 	while (assay_json_element(j)) {
-		assay_json inside = *j;
-		char first = assay_json_peek(j);
-		if (!assay_json_skip(j, &raw))
+		assay_json inside;
+		char first = take_value(j, &inside, &raw);
+		if (!first)
 			return;
 		if (first != '{')
 			continue;
@@ -207,14 +211,14 @@ static void add_object(document *d, assay_json *j)
 	bool any = false;
 	assay_json_enter(j, '{');
 	while (assay_json_member(j, &key)) {
-		assay_json inside = *j;
-		char first = assay_json_peek(j);
-		if (!assay_json_skip(j, &raw))
+		assay_json inside;
+		char first = take_value(j, &inside, &raw);
+		if (!first)
 			return;
 		if (first == '[' && assay_str_is(key, "gpu_data")) {
 			add_gpus(d, &inside);
 			any = true;
-		} else if (first == '{' && is_card(key)) {
+		} else if (first == '{' && smi_is_card(key)) {
 			add_cell(d, ASSAY_S("device"), plain(d, key));
 			add_members(d, &inside, (assay_str){"", 0}, 1);
 			end_gpu(d);

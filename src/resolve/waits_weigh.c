@@ -183,8 +183,8 @@ static bool is_proved(const waits_ends *e, uint32_t i, int64_t usual)
 	uint32_t p = t->producer_gpu[i];
 	int64_t over = t->ts[i] + t->dur[i];
 	if (p == ASSAY_NO_ROW || t->doubt[i] == ASSAY_WAIT_BY_RACE ||
-	    t->flags[i] & ASSAY_WAIT_RACED ||
-	    t->flags[i] & (ASSAY_WAIT_UNSEEN | ASSAY_WAIT_EARLY | ASSAY_WAIT_IPC))
+	    t->flags[i] &
+		    (ASSAY_WAIT_RACED | ASSAY_WAIT_UNSEEN | ASSAY_WAIT_EARLY | ASSAY_WAIT_IPC))
 		return false;
 	int64_t end = assay_gpu_end(&e->w->t->gpu, p);
 	return end > t->ts[i] + usual && end <= over && end > over - usual &&

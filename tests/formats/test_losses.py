@@ -4,7 +4,6 @@ column by column. What a format says in other words, and what it adds, is listed
 import collections
 import json
 import pathlib
-import re
 import sqlite3
 import sys
 import tempfile
@@ -91,14 +90,6 @@ def nameless(track):
     return track is not None and track[0] == "thread" and track[2] is None
 
 
-def said(err):
-    for line in err.split("\n"):
-        if line.startswith("assay: not written") and ": " in line:
-            text = line.split(" for it: ", 1)[1]
-            return {what: int(n.replace(",", "")) for n, what in re.findall(r"([\d,]*\d) (.+?)(?=, [\d,]*\d |$)", text)}
-    return {}
-
-
 def lost(before, after, skip):
     """Rows of the one that the other has not, by columns that are compared."""
     columns = [k for k in before[0] if k != "args" and k not in skip]
@@ -129,7 +120,7 @@ def check(name, before, path, target, format):
     if isinstance(after, str):
         tap.ok(f"{name} reads back", False, after)
         return
-    told = said(err)
+    told = tap.not_written(err)
     gone = {t: n for what, n in told.items() if what in ROWS for t in ROWS[what]}
     columns = {c for what in told for c in COLUMNS.get(what, ())}
     words = {w for f, w in WORDS if f in (ANY, format)} | numbers(before, format)

@@ -3,7 +3,6 @@
 is said exactly, by SQL on the input."""
 import json
 import pathlib
-import re
 import sys
 import tempfile
 
@@ -62,14 +61,6 @@ def rows(path, query):
     return [list(r.values()) for r in json.loads(out)] if code == 0 else err
 
 
-def said(err):
-    for line in err.split("\n"):
-        if line.startswith("assay: not written") and ": " in line:
-            text = line.split(" for it: ", 1)[1]
-            return {what: int(n.replace(",", "")) for n, what in re.findall(r"([\d,]*\d) (.+?)(?=, [\d,]*\d |$)", text)}
-    return {}
-
-
 def inputs(tmp):
     demo = tap.ROOT / "demo"
     made = tmp / "rocprof"
@@ -98,7 +89,7 @@ def check(name, path, folder):
         tap.ok(f"{name} goes into {out} with all its work", code == 0 and back == want, f"{err}\n{want}\n{back}")
         if lacks is None:
             continue
-        told = {k: v for k, v in said(err).items() if k in LOSSES}
+        told = {k: v for k, v in tap.not_written(err).items() if k in LOSSES}
         tap.ok(f"what {out} leaves out of {name} is said exactly", told == {k: counts[k] for k in lacks if counts[k]},
                f"{told}\n{counts}")
 
