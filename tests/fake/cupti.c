@@ -53,12 +53,15 @@ static struct {
 } f = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* A thread of the parent may have held it. */
+static pid_t process;
 static void in_child(void)
 {
+	process = getpid();
 	pthread_mutex_init(&f.lock, NULL);
 }
 __attribute__((constructor)) static void bear_forks(void)
 {
+	process = getpid();
 	pthread_atfork(NULL, NULL, in_child);
 }
 
@@ -484,6 +487,8 @@ API void fake_cupti_call(int domain, uint32_t cbid, uint32_t tid, const fake_wor
 			  : w->kind == FAKE_KERNEL             ? FAKE_cuLaunchKernel
 			  : w->kind == FAKE_COPY               ? FAKE_cuMemcpyHtoDAsync
 							       : 0;
+	if (process != getpid()) /* the system call alone tells nobody of a fork */
+		in_child();
 	pthread_mutex_lock(&f.lock);
 	uint32_t corr = ++f.corr;
 	pthread_mutex_unlock(&f.lock);
