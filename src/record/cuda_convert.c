@@ -123,20 +123,27 @@ static void put_api(const cupti_api_record *a, uint16_t domain)
 	w->status = (int32_t)a->returnValue;
 }
 
+/* What records of GPU work have in common: the names of fields, not their places. Times are
+ * CUPTI's. */
+#define WORK_OF(r)                                                                                 \
+	.start = (int64_t)(r)->start, .end = (int64_t)(r)->end, .corr = (r)->correlationId,        \
+	.device = (r)->deviceId, .context = (r)->contextId, .stream = (r)->streamId
+#define NODE_OF(r) .graph_node = (r)->graphNodeId, .graph = (r)->graphId
+
 /* NULL: not finished (its times are not known), or not wanted. */
-static void *put_work(assay_wire_type type, size_t bytes, uint64_t start, uint64_t end,
-		      uint32_t corr)
+static void *put_work(assay_wire_type type, size_t bytes, assay_wire_work in)
 {
-	if (!end) {
+	if (!in.end) {
 		state.incomplete++;
 		return NULL;
 	}
-	if (!wanted_work(boot_of(start), corr))
+	in.start = boot_of((uint64_t)in.start);
+	in.end = boot_of((uint64_t)in.end);
+	if (!wanted_work(in.start, (uint32_t)in.corr))
 		return NULL;
 	assay_wire_work *w = assay_rt_bulk(type, bytes);
-	w->start = boot_of(start);
-	w->end = boot_of(end);
-	w->corr = corr;
+	in.rec = w->rec;
+	*w = in;
 	return w;
 }
 
@@ -149,15 +156,13 @@ static void put_kernel(const void *record, size_t size)
 {
 	const cupti_kernel *k = record;
 	uint32_t name = assay_rt_string(k->name);
+	bool noded = size >= offsetof(cupti_kernel, shmemLimitConfig);
 	assay_wire_kernel *w =
-		put_work(ASSAY_WIRE_KERNEL, sizeof *w, k->start, k->end, k->correlationId);
+		put_work(ASSAY_WIRE_KERNEL, sizeof *w,
+			 (assay_wire_work){WORK_OF(k), .graph_node = noded ? k->graphNodeId : 0,
+					   .graph = size >= sizeof *k ? k->graphId : 0});
 	if (!w)
 		return;
-	w->work.device = k->deviceId;
-	w->work.context = k->contextId;
-	w->work.stream = k->streamId;
-	w->work.graph_node = size >= offsetof(cupti_kernel, shmemLimitConfig) ? k->graphNodeId : 0;
-	w->work.graph = size >= sizeof *k ? k->graphId : 0;
 	w->name = name;
 	w->grid[0] = (uint32_t)k->gridX;
 	w->grid[1] = (uint32_t)k->gridY;
@@ -175,61 +180,46 @@ static void put_kernel(const void *record, size_t size)
 	w->submitted = boot_of(k->submitted);
 }
 
-static void put_memcpy(const void *record, size_t size)
+static_assert(offsetof(cupti_memcpy, copyKind) == offsetof(cupti_memcpy_peer, copyKind) &&
+		      offsetof(cupti_memcpy, bytes) == offsetof(cupti_memcpy_peer, bytes),
+	      "what put_copy() reads");
+
+static void put_copy(const cupti_memcpy *m, assay_wire_work work, uint32_t from, uint32_t to)
 {
-	(void)size;
-	const cupti_memcpy *m = record;
-	assay_wire_copy *w =
-		put_work(ASSAY_WIRE_COPY, sizeof *w, m->start, m->end, m->correlationId);
+	assay_wire_copy *w = put_work(ASSAY_WIRE_COPY, sizeof *w, work);
 	if (!w)
 		return;
-	w->work.device = m->deviceId;
-	w->work.context = m->contextId;
-	w->work.stream = m->streamId;
-	w->work.graph_node = m->graphNodeId;
-	w->work.graph = m->graphId;
 	w->size = m->bytes;
 	w->kind = m->copyKind;
 	w->from = m->srcKind;
 	w->to = m->dstKind;
 	w->flags = m->flags;
-	w->from_device = w->to_device = NO_ID;
+	w->from_device = from;
+	w->to_device = to;
+}
+
+static void put_memcpy(const void *record, size_t size)
+{
+	(void)size;
+	const cupti_memcpy *m = record;
+	put_copy(m, (assay_wire_work){WORK_OF(m), NODE_OF(m)}, NO_ID, NO_ID);
 }
 
 static void put_memcpy_peer(const void *record, size_t size)
 {
 	(void)size;
 	const cupti_memcpy_peer *m = record;
-	assay_wire_copy *w =
-		put_work(ASSAY_WIRE_COPY, sizeof *w, m->start, m->end, m->correlationId);
-	if (!w)
-		return;
-	w->work.device = m->deviceId;
-	w->work.context = m->contextId;
-	w->work.stream = m->streamId;
-	w->work.graph_node = m->graphNodeId;
-	w->work.graph = m->graphId;
-	w->size = m->bytes;
-	w->kind = m->copyKind;
-	w->from = m->srcKind;
-	w->to = m->dstKind;
-	w->flags = m->flags;
-	w->from_device = m->srcDeviceId;
-	w->to_device = m->dstDeviceId;
+	put_copy(record, (assay_wire_work){WORK_OF(m), NODE_OF(m)}, m->srcDeviceId, m->dstDeviceId);
 }
 
 static void put_memset(const void *record, size_t size)
 {
 	(void)size;
 	const cupti_memset *m = record;
-	assay_wire_set *w = put_work(ASSAY_WIRE_SET, sizeof *w, m->start, m->end, m->correlationId);
+	assay_wire_set *w =
+		put_work(ASSAY_WIRE_SET, sizeof *w, (assay_wire_work){WORK_OF(m), NODE_OF(m)});
 	if (!w)
 		return;
-	w->work.device = m->deviceId;
-	w->work.context = m->contextId;
-	w->work.stream = m->streamId;
-	w->work.graph_node = m->graphNodeId;
-	w->work.graph = m->graphId;
 	w->size = m->bytes;
 	w->value = m->value;
 	w->memory = (uint8_t)m->memoryKind;
@@ -240,14 +230,8 @@ static void put_graph(const void *record, size_t size)
 {
 	(void)size;
 	const cupti_graph *g = record;
-	assay_wire_work *w =
-		put_work(ASSAY_WIRE_GRAPH, sizeof *w, g->start, g->end, g->correlationId);
-	if (!w)
-		return;
-	w->device = g->deviceId;
-	w->context = g->contextId;
-	w->stream = g->streamId;
-	w->graph = g->graphId;
+	put_work(ASSAY_WIRE_GRAPH, sizeof(assay_wire_work),
+		 (assay_wire_work){WORK_OF(g), .graph = g->graphId});
 }
 
 static void put_sync(const void *record, size_t size)
