@@ -477,15 +477,13 @@ assay_sweep *assay_sweep_new(const assay_sweep_sink *sink, int64_t tolerance)
 
 size_t assay_sweep_bytes(const assay_sweep *s)
 {
-	const sweep_table *t[] = {&s->by_event, &s->by_stream, &s->by_device, &s->gaps,
-				  &s->unseen,   &s->graphs,    &s->pools};
 	size_t n = sizeof *s + s->event.cap * sizeof *s->event.p +
 		   s->stream.cap * sizeof *s->stream.p + s->device.cap * sizeof *s->device.p +
 		   s->pending.cap * sizeof *s->pending.p + s->shared.cap * sizeof *s->shared.p +
 		   s->foreign.cap * sizeof *s->foreign.p +
 		   (s->by_sync ? SWEEP_SYNC_IDS * sizeof *s->by_sync : 0);
-	for (size_t i = 0; i < ASSAY_COUNT_OF(t); i++)
-		n += t[i]->slots * sizeof *t[i]->slot;
+	for (size_t i = 0; i < SWEEP_TABLES; i++)
+		n += s->table[i].slots * sizeof *s->table[i].slot;
 	return n;
 }
 
@@ -496,10 +494,8 @@ uint64_t assay_sweep_rerecords(const assay_sweep *s)
 
 void assay_sweep_free(assay_sweep *s)
 {
-	sweep_table *t[] = {&s->by_event, &s->by_stream, &s->by_device, &s->gaps,
-			    &s->unseen,   &s->graphs,    &s->pools};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(t); i++)
-		assay_vec_release(t[i]->slot);
+	for (size_t i = 0; i < SWEEP_TABLES; i++)
+		assay_vec_release(s->table[i].slot);
 	assay_vec_free(&s->event);
 	assay_vec_free(&s->stream);
 	assay_vec_free(&s->device);

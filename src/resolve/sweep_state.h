@@ -2,6 +2,8 @@
 #ifndef ASSAY_RESOLVE_SWEEP_STATE_H
 #define ASSAY_RESOLVE_SWEEP_STATE_H
 
+#include <assert.h>
+
 #include "resolve/sweep.h"
 
 /* Exact-match hash table with deletion; a and b are the key. */
@@ -45,7 +47,7 @@ typedef struct sweep_record {
 	bool raced; /* another thread recorded the event at the same time: who was last? */
 } sweep_record;
 
-enum { SWEEP_RECENT = 4, SWEEP_PENDING_MAX = 256, SWEEP_SYNC_IDS = 4096 };
+enum { SWEEP_TABLES = 8, SWEEP_RECENT = 4, SWEEP_PENDING_MAX = 256, SWEEP_SYNC_IDS = 4096 };
 
 typedef struct sweep_event {
 	sweep_record last, prev;
@@ -127,8 +129,13 @@ typedef struct sweep_foreign {
 struct assay_sweep {
 	assay_sweep_sink sink;
 	int64_t tolerance;
-	sweep_table by_event, by_stream, by_device, gaps, unseen, graphs, pools;
-	sweep_table openers; /* processes that open events of others */
+	union { /* all of them, and each */
+		sweep_table table[SWEEP_TABLES];
+		struct {
+			sweep_table by_event, by_stream, by_device, gaps, unseen, graphs, pools;
+			sweep_table openers; /* processes that open events of others */
+		};
+	};
 	assay_vec(sweep_event) event;
 	assay_vec(sweep_stream) stream;
 	assay_vec(sweep_device) device;
@@ -147,6 +154,9 @@ struct assay_sweep {
 	uint32_t uids;
 	uint64_t captures, rerecords;
 };
+static_assert(offsetof(struct assay_sweep, openers) ==
+		      offsetof(struct assay_sweep, table[SWEEP_TABLES - 1]),
+	      "openers is the last of the tables");
 
 extern const sweep_work sweep_no_work;
 extern const assay_sweep_stream sweep_no_stream;

@@ -68,6 +68,56 @@ void waits_find_whole(waits *w)
 	}
 }
 
+/* ------------------------------------------------------------------ records left over */
+
+enum { BY_THREADS = 1, BY_STREAMS = 2 };
+
+static uint64_t key_of_event(const assay_sweep_rec *r)
+{
+	return assay_corr_key(r->scope, r->event);
+}
+
+/* Who is known to wait for each event. */
+static assay_map find_waiters(const waits *w)
+{
+	assay_map by = {0};
+	for (size_t i = 0; i < w->recs.n; i++) {
+		const assay_sweep_rec *r = &w->recs.p[i];
+		bool streams = r->op == ASSAY_OP_WAIT || r->op == ASSAY_OP_WAIT_INSIDE;
+		bool threads = r->op == ASSAY_OP_EVENT_SYNC || r->op == ASSAY_OP_EVENT_QUERY;
+		if (!streams && !threads)
+			continue;
+		uint32_t *who = assay_map_at(&by, key_of_event(r));
+		*who = (*who == ASSAY_MAP_ABSENT ? 0 : *who) | (streams ? BY_STREAMS : BY_THREADS);
+	}
+	return by;
+}
+
+/* A record says that somebody wants to wait. Events that threads alone ask for are theirs; of all
+ * others a stream may wait, and the call be lost. */
+static void find_open_records(waits_ends *e)
+{
+	const waits *w = e->w;
+	assay_map by = find_waiters(w);
+	for (size_t i = 0; i < w->recs.n; i++) {
+		const assay_sweep_rec *r = &w->recs.p[i];
+		uint32_t track = r->thread != ASSAY_NO_ROW ? r->thread : r->track;
+		bool known = r->op == ASSAY_OP_RECORD &&
+			     assay_map_get(&by, key_of_event(r)) == BY_THREADS;
+		if ((r->op == ASSAY_OP_RECORD || r->op == ASSAY_OP_GAP) && !known &&
+		    track != ASSAY_NO_ROW)
+			*assay_push(&e->open.v) =
+				(assay_mark){assay_track_group(w->t, track), r->key, r->enter, 0};
+	}
+	assay_marks_sort(&e->open);
+	assay_map_free(&by);
+}
+
+const assay_mark *waits_open_record(const waits_ends *e, uint32_t source, uint64_t key)
+{
+	return assay_mark_before(&e->open, source, key);
+}
+
 void waits_ends_make(waits_ends *e, const waits *w)
 {
 	*e = (waits_ends){.w = w, .n = w->t->gpu.n};
@@ -76,6 +126,7 @@ void waits_ends_make(waits_ends *e, const waits *w)
 	e->first = assay_pages_grow(NULL, (w->sources + 2) * sizeof *e->first);
 	sort_work(e);
 	find_firsts(e);
+	find_open_records(e);
 }
 
 void waits_ends_free(waits_ends *e)
@@ -83,6 +134,7 @@ void waits_ends_free(waits_ends *e)
 	assay_pages_free(e->row);
 	assay_pages_free(e->end);
 	assay_pages_free(e->first);
+	assay_vec_free(&e->open.v);
 }
 
 static size_t first_after(const waits_ends *e, uint32_t source, int64_t from)

@@ -10,6 +10,8 @@ typedef struct waits_ends {
 	int64_t *end;  /* the same */
 	size_t *first; /* by source: its first in row; one more than there are sources */
 	size_t n;
+	assay_marks open; /* source -> records, by key, that a stream may have waited for unseen;
+			   * value: when the call began */
 } waits_ends;
 
 void waits_ends_make(waits_ends *e, const waits *w);
@@ -26,6 +28,8 @@ typedef struct waits_span {
 bool waits_ended(const waits_ends *e, uint32_t source, waits_span s);
 /* The same of the device of row gpu, from and up to. */
 bool waits_device_ended(const waits_ends *e, uint32_t gpu, int64_t from, int64_t to);
+/* The last record before this key that a wait which was not recorded may have met; NULL. */
+const assay_mark *waits_open_record(const waits_ends *e, uint32_t source, uint64_t key);
 /* Does the recorder say that it lost no call and no work up to then? */
 void waits_find_whole(waits *w);
 bool waits_is_whole(const waits *w, uint32_t source, int64_t until);

@@ -90,6 +90,7 @@ class Program(Words, Graphs, Hidden, Shared):
         self.start_hidden()
         self.start_shared()
         self.acts = self.choose_acts()
+        self.single_acts = [act for act in self.acts if act not in (self.capture_graph, self.renew_event)]
         self.left = rng.randrange(10, 50)
 
     def make_streams(self):
@@ -362,14 +363,15 @@ class Program(Words, Graphs, Hidden, Shared):
         self.left -= 1
 
     def overtake(self, t):
-        """Another thread's call begins later, and takes effect before this one's does."""
+        """Another thread's call begins later, and takes effect before this one's does. One call: before a second one this one
+        would have returned."""
         other = len(self.threads) - 1 - t
         if other == t or self.rng.random() < 0.8 or self.threads[other] > self.threads[t] + 100000:
             return
         self.numbered[t] = self.next_corr()
         self.threads[t] = max(self.threads[t], self.threads[other] - self.rng.randrange(400))
         self.threads[other] = max(self.threads[other], self.threads[t] + self.rng.randrange(1, 400))
-        self.rng.choice(self.acts)(other)
+        self.rng.choice(self.single_acts)(other)
 
     def end(self):
         self.hide()
