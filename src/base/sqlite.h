@@ -9,4 +9,7 @@
 /* Closes it when memory runs out, whatever statements are open. NULL is fine. */
 void assay_sqlite_guard(assay_undo *u, sqlite3 *db);
 
+/* Page where a table or an index begins, counted from 1; 0: it cannot be asked. */
+uint32_t assay_sqlite_root(sqlite3 *db, const char *schema, const char *name);
+
 #endif

@@ -103,6 +103,12 @@ const char *assay_relation_index(assay_arena *a, const assay_relation *rel,
 		      !strcmp(col->name, "corr") || !strcmp(col->name, "name");
 	if (rel->filter || !wanted || col->string_id)
 		return NULL;
-	return assay_printf(a, "CREATE INDEX file.\"%s by %s\" ON \"%s\"(\"%s\")", rel->name,
-			    col->name, rel->name, col->name);
+	return assay_printf(a, "%s by %s", rel->name, col->name);
+}
+
+const char *assay_relation_create_index(assay_arena *a, const assay_relation *rel,
+					const assay_relation_col *col)
+{
+	return assay_printf(a, "CREATE INDEX file.\"%s\" ON \"%s\"(\"%s\")",
+			    assay_relation_index(a, rel, col), rel->name, col->name);
 }

@@ -8,8 +8,11 @@
  * the arena. */
 const char *assay_relation_create(assay_arena *a, const assay_relations *rels,
 				  const assay_relation *rel);
-/* CREATE INDEX on a column of a table that questions filter or join by; NULL: not this one. */
+/* Name of the index on a column of a table that questions filter or join by, all of them numbers
+ * or texts; NULL: not this one. And its CREATE INDEX. */
 const char *assay_relation_index(assay_arena *a, const assay_relation *rel,
 				 const assay_relation_col *col);
+const char *assay_relation_create_index(assay_arena *a, const assay_relation *rel,
+					const assay_relation_col *col);
 
 #endif

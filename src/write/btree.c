@@ -7,15 +7,12 @@
 
 #include "base/num.h"
 #include "base/test.h"
+#include "write/btree_inside.h"
 
 enum {
 	LEAF = 13,
 	INTERIOR = 5,
-	LEAF_HEADER = 8,
-	INTERIOR_HEADER = 12,
 	CHILDREN = 256, /* of an interior page: each takes at most 15 bytes of it */
-	VARINT_MAX = 9,
-	LINK = 4, /* bytes of a page's number */
 	LOCKED = (1 << 30) / BTREE_PAGE + 1,
 	/* in the file's header, section 1.3 */
 	VERSION_AT = 24,
@@ -25,36 +22,30 @@ enum {
 	LOCAL_MIN = (BTREE_PAGE - 12) * 32 / 255 - 23,
 };
 
-static inline void put_big(uint8_t *to, uint64_t v, unsigned bytes)
-{
-	for (unsigned i = 0; i < bytes; i++)
-		to[i] = (uint8_t)(v >> 8 * (bytes - 1 - i));
-}
-
-/* Number in the file of a page counted from 0. The one at 1 GiB is never used: SQLite locks it. */
-static uint32_t number_of(uint32_t page, uint32_t first)
+/* The one at 1 GiB is never used: SQLite locks it. */
+uint32_t btree_number_of(uint32_t page, uint32_t first)
 {
 	uint32_t number = first + page;
 	return number + (first <= LOCKED && number >= LOCKED);
 }
 
-static void place(uint8_t *link, uint32_t first)
+void btree_place(uint8_t *link, uint32_t first)
 {
-	put_big(link, number_of(assay_big_endian(link, LINK), first), LINK);
+	btree_put_big(link, btree_number_of(assay_big_endian(link, BTREE_LINK), first), BTREE_LINK);
 }
 
 /* Seven bits a byte, the highest first; the ninth byte has eight. */
-static uint8_t *put_varint(uint8_t *to, uint64_t v)
+uint8_t *btree_put_varint(uint8_t *to, uint64_t v)
 {
 	if (v < 0x80) {
 		*to = (uint8_t)v;
 		return to + 1;
 	}
 	unsigned n = 2;
-	while (n < VARINT_MAX && v >> 7 * n)
+	while (n < BTREE_VARINT_MAX && v >> 7 * n)
 		n++;
 	uint64_t rest = v;
-	if (n == VARINT_MAX) {
+	if (n == BTREE_VARINT_MAX) {
 		to[8] = (uint8_t)rest;
 		rest >>= 8;
 	} else {
@@ -82,7 +73,7 @@ static inline uint8_t *put_type(uint8_t *to, const btree_value *v)
 {
 	static const uint8_t of_width[] = {8, 1, 2, 3, 4, 0, 5, 0, 6};
 	if (v->kind == BTREE_TEXT)
-		return put_varint(to, 13 + 2 * (uint64_t)v->s.n);
+		return btree_put_varint(to, 13 + 2 * (uint64_t)v->s.n);
 	unsigned width = v->kind == BTREE_INT ? width_of_int(v->i) : 0;
 	*to = (uint8_t)(v->kind == BTREE_NULL   ? 0
 			: v->kind == BTREE_REAL ? 7
@@ -117,13 +108,13 @@ static inline uint8_t *put_value(uint8_t *to, const btree_value *v)
 	return to + v->s.n;
 }
 
-/* The header (its own size, then a type for each value) and the values. Returns the bytes. */
-static size_t make_record(btree_file *f, const btree_value *value, size_t n)
+/* The header (its own size, then a type for each value) and the values. */
+size_t btree_make_record(btree_file *f, const btree_value *value, size_t n)
 {
-	size_t most = (n + 1) * VARINT_MAX;
+	size_t most = (n + 1) * BTREE_VARINT_MAX;
 	for (size_t i = 0; i < n; i++)
 		most += value[i].kind == BTREE_TEXT ? value[i].s.n : 8;
-	assay_vec_reserve(&f->record, most + VARINT_MAX);
+	assay_vec_reserve(&f->record, most + BTREE_VARINT_MAX);
 	uint8_t *types = f->record.p + 1, *to = types; /* a header of fewer than 128 bytes */
 	for (size_t i = 0; i < n; i++)
 		to = put_type(to, &value[i]);
@@ -133,7 +124,7 @@ static size_t make_record(btree_file *f, const btree_value *value, size_t n)
 		to++;
 		header++;
 	}
-	put_varint(f->record.p, header);
+	btree_put_varint(f->record.p, header);
 	for (size_t i = 0; i < n; i++)
 		to = put_value(to, &value[i]);
 	return (size_t)(to - f->record.p);
@@ -141,7 +132,7 @@ static size_t make_record(btree_file *f, const btree_value *value, size_t n)
 
 /* ------------------------------------------------------------------ pages */
 
-static uint32_t add_page(btree_file *f)
+uint32_t btree_add_page(btree_file *f)
 {
 	uint32_t number = (uint32_t)(f->pages.n / BTREE_PAGE);
 	assay_vec_reserve(&f->pages, f->pages.n + BTREE_PAGE);
@@ -150,52 +141,52 @@ static uint32_t add_page(btree_file *f)
 	return number;
 }
 
-/* Of a record as long as this, what stands in the leaf. */
-static size_t local_size(size_t n)
+size_t btree_local_size(size_t n, size_t most)
 {
-	if (n <= LOCAL_MAX)
+	if (n <= most)
 		return n;
-	size_t k = LOCAL_MIN + (n - LOCAL_MIN) % (BTREE_PAGE - LINK);
-	return k <= LOCAL_MAX ? k : LOCAL_MIN;
+	size_t k = LOCAL_MIN + (n - LOCAL_MIN) % (BTREE_PAGE - BTREE_LINK);
+	return k <= most ? k : LOCAL_MIN;
 }
 
-/* The rest of a record in pages one after the other, each with the number of the next. */
-static uint32_t put_overflow(btree_file *f, size_t from, size_t n)
+/* Pages one after the other, each with the number of the next. */
+uint32_t btree_put_overflow(btree_file *f, size_t from, size_t n)
 {
 	uint32_t first = (uint32_t)(f->pages.n / BTREE_PAGE);
 	while (from < n) {
-		add_page(f);
+		btree_add_page(f);
 		uint8_t *page = f->pages.p + f->pages.n - BTREE_PAGE;
-		size_t part = n - from < BTREE_PAGE - LINK ? n - from : BTREE_PAGE - LINK;
-		memcpy(page + LINK, f->record.p + from, part);
+		size_t part =
+			n - from < BTREE_PAGE - BTREE_LINK ? n - from : BTREE_PAGE - BTREE_LINK;
+		memcpy(page + BTREE_LINK, f->record.p + from, part);
 		from += part;
 		if (from < n) {
-			put_big(page, f->pages.n / BTREE_PAGE, LINK);
+			btree_put_big(page, f->pages.n / BTREE_PAGE, BTREE_LINK);
 			*assay_push(&f->links) = f->pages.n - BTREE_PAGE;
 		}
 	}
 	return first;
 }
 
-static void put_header(uint8_t *page, uint8_t kind, uint32_t cells, uint32_t start)
+void btree_put_header(uint8_t *page, uint8_t kind, uint32_t cells, uint32_t start)
 {
 	page[0] = kind;
-	put_big(page + 1, 0, 2); /* no free block */
-	put_big(page + 3, cells, 2);
-	put_big(page + 5, start, 2);
+	btree_put_big(page + 1, 0, 2); /* no free block */
+	btree_put_big(page + 3, cells, 2);
+	btree_put_big(page + 5, start, 2);
 	page[7] = 0;
 }
 
 static void end_leaf(btree *t)
 {
-	put_header(t->leaf, LEAF, t->rows, t->start ? t->start : BTREE_PAGE);
+	btree_put_header(t->leaf, LEAF, t->rows, t->start ? t->start : BTREE_PAGE);
 }
 
 static void add_leaf(btree *t)
 {
 	btree_file *f = t->file;
 	end_leaf(t);
-	uint32_t number = add_page(f);
+	uint32_t number = btree_add_page(f);
 	size_t at = (size_t)number * BTREE_PAGE;
 	memcpy(f->pages.p + at, t->leaf, BTREE_PAGE);
 	for (size_t i = 0; i < t->leaf_links.n; i++)
@@ -209,13 +200,13 @@ static void add_leaf(btree *t)
 void btree_add(btree *t, int64_t id, const btree_value *value, size_t n)
 {
 	btree_file *f = t->file;
-	uint8_t head[2 * VARINT_MAX];
+	uint8_t head[2 * BTREE_VARINT_MAX];
 	assert(id > t->last);
-	size_t all = make_record(f, value, n), local = local_size(all);
-	size_t front = (size_t)(put_varint(put_varint(head, all), (uint64_t)id) - head);
-	size_t cell = front + local + (local < all ? LINK : 0);
+	size_t all = btree_make_record(f, value, n), local = btree_local_size(all, LOCAL_MAX);
+	size_t front = (size_t)(btree_put_varint(btree_put_varint(head, all), (uint64_t)id) - head);
+	size_t cell = front + local + (local < all ? BTREE_LINK : 0);
 	uint32_t start = t->start ? t->start : BTREE_PAGE;
-	if (LEAF_HEADER + 2 * (t->rows + 1) + cell > start) {
+	if (BTREE_LEAF_HEADER + 2 * (t->rows + 1) + cell > start) {
 		add_leaf(t);
 		start = BTREE_PAGE;
 	}
@@ -223,10 +214,11 @@ void btree_add(btree *t, int64_t id, const btree_value *value, size_t n)
 	memcpy(t->leaf + t->start, head, front);
 	memcpy(t->leaf + t->start + front, f->record.p, local);
 	if (local < all) {
-		*assay_push(&t->leaf_links) = start - LINK;
-		put_big(t->leaf + start - LINK, put_overflow(f, local, all), LINK);
+		*assay_push(&t->leaf_links) = start - BTREE_LINK;
+		btree_put_big(t->leaf + start - BTREE_LINK, btree_put_overflow(f, local, all),
+			      BTREE_LINK);
 	}
-	put_big(t->leaf + LEAF_HEADER + 2 * t->rows++, t->start, 2);
+	btree_put_big(t->leaf + BTREE_LEAF_HEADER + 2 * t->rows++, t->start, 2);
 	t->last = id;
 }
 
@@ -235,15 +227,18 @@ static void put_interior(uint8_t *page, const btree_child *child, size_t n, uint
 {
 	uint32_t start = BTREE_PAGE;
 	for (size_t i = 0; i + 1 < n; i++) {
-		uint8_t cell[LINK + VARINT_MAX];
-		put_big(cell, number_of(child[i].page, first), LINK);
-		size_t bytes = (size_t)(put_varint(cell + LINK, (uint64_t)child[i].last) - cell);
+		uint8_t cell[BTREE_LINK + BTREE_VARINT_MAX];
+		btree_put_big(cell, btree_number_of(child[i].page, first), BTREE_LINK);
+		size_t bytes =
+			(size_t)(btree_put_varint(cell + BTREE_LINK, (uint64_t)child[i].last) -
+				 cell);
 		start -= (uint32_t)bytes;
 		memcpy(page + start, cell, bytes);
-		put_big(page + INTERIOR_HEADER + 2 * i, start, 2);
+		btree_put_big(page + BTREE_INTERIOR_HEADER + 2 * i, start, 2);
 	}
-	put_header(page, INTERIOR, (uint32_t)n - 1, start);
-	put_big(page + LEAF_HEADER, number_of(child[n - 1].page, first), LINK);
+	btree_put_header(page, INTERIOR, (uint32_t)n - 1, start);
+	btree_put_big(page + BTREE_LEAF_HEADER, btree_number_of(child[n - 1].page, first),
+		      BTREE_LINK);
 }
 
 /* One level less: as many pages as are needed, with about as many children each. */
@@ -252,7 +247,7 @@ static void raise(btree *t, uint32_t first)
 	size_t n = t->leaves.n, pages = (n + CHILDREN - 1) / CHILDREN, made = 0;
 	for (size_t from = 0; made < pages; made++) {
 		size_t to = n * (made + 1) / pages;
-		uint32_t number = add_page(t->file);
+		uint32_t number = btree_add_page(t->file);
 		put_interior(t->file->pages.p + (size_t)number * BTREE_PAGE, t->leaves.p + from,
 			     to - from, first);
 		t->leaves.p[made] = (btree_child){number, t->leaves.p[to - 1].last};
@@ -267,7 +262,7 @@ void btree_finish(btree *t, uint8_t root[BTREE_PAGE], uint32_t first)
 		end_leaf(t);
 		memcpy(root, t->leaf, BTREE_PAGE);
 		for (size_t i = 0; i < t->leaf_links.n; i++)
-			place(root + t->leaf_links.p[i], first);
+			btree_place(root + t->leaf_links.p[i], first);
 		return;
 	}
 	add_leaf(t);
@@ -290,8 +285,8 @@ void btree_file_write(btree_file *f, uint8_t *image, uint32_t pages, FILE *out)
 	size_t n = f->pages.n / BTREE_PAGE, before = first <= LOCKED ? LOCKED - first : n;
 	before = before < n ? before : n;
 	for (size_t i = 0; i < f->links.n; i++)
-		place(f->pages.p + f->links.p[i], first);
-	put_big(image + COUNT_AT, n ? number_of((uint32_t)n - 1, first) : pages, 4);
+		btree_place(f->pages.p + f->links.p[i], first);
+	btree_put_big(image + COUNT_AT, n ? btree_number_of((uint32_t)n - 1, first) : pages, 4);
 	memcpy(image + COUNT_OF_VERSION_AT, image + VERSION_AT, 4); /* the count is of this one */
 	fwrite(image, BTREE_PAGE, pages, out);
 	fwrite(f->pages.p, BTREE_PAGE, before, out);
@@ -321,107 +316,20 @@ TEST(varints_are_those_of_sqlite)
 		 {0xffffffffffffff, 8, {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}},
 		 {0x100000000000000, 9, {0x80, 0xc0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0}},
 		 {UINT64_MAX, 9, {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}}};
-	uint8_t got[VARINT_MAX];
+	uint8_t got[BTREE_VARINT_MAX];
 	for (size_t i = 0; i < ASSAY_COUNT_OF(c); i++) {
-		CHECK_EQ(put_varint(got, c[i].v) - got, c[i].n);
+		CHECK_EQ(btree_put_varint(got, c[i].v) - got, c[i].n);
 		CHECK(!memcmp(got, c[i].bytes, c[i].n));
-	}
-	return 0;
-}
-
-#ifdef ASSAY_TEST
-
-#include <sqlite3.h>
-#include <stdlib.h>
-
-/* A table of n rows, written and given to SQLite. */
-static sqlite3 *filled(int64_t n, size_t longest)
-{
-	sqlite3 *db = NULL, *empty = NULL;
-	sqlite3_int64 size = 0;
-	btree_file f = {0};
-	btree t = {.file = &f};
-	assay_arena a = {0};
-	char *text = assay_alloc(&a, longest + 1), *bytes = NULL;
-	memset(text, 'x', longest);
-	for (int64_t i = 1; i <= n; i++) {
-		const btree_value row[] = {
-			{0},
-			{.kind = BTREE_INT, .i = (i % 2 ? 1 : -1) * (INT64_MAX >> i % 64)},
-			{.kind = BTREE_REAL, .f = (double)i / 8},
-			{.kind = BTREE_TEXT, .s = {text, (size_t)i * 37 % (longest + 1)}}};
-		btree_add(&t, 3 * i, row, ASSAY_COUNT_OF(row));
-	}
-	sqlite3_open(":memory:", &empty);
-	sqlite3_exec(empty, "CREATE TABLE t(id INTEGER PRIMARY KEY, i INT, r REAL, s TEXT)", NULL,
-		     NULL, NULL);
-	uint8_t *image = sqlite3_serialize(empty, "main", &size, 0);
-	btree_finish(&t, image + BTREE_PAGE, 3);
-	size_t all = 0;
-	FILE *out = open_memstream(&bytes, &all);
-	btree_file_write(&f, image, 2, out);
-	fclose(out);
-	uint8_t *copy = sqlite3_malloc64(all);
-	memcpy(copy, bytes, all);
-	sqlite3_open(":memory:", &db);
-	sqlite3_deserialize(db, "main", copy, (sqlite3_int64)all, (sqlite3_int64)all,
-			    SQLITE_DESERIALIZE_FREEONCLOSE);
-	btree_free(&t);
-	btree_file_free(&f);
-	sqlite3_free(image);
-	sqlite3_close(empty);
-	assay_arena_free(&a);
-	free(bytes);
-	return db;
-}
-
-static bool says(sqlite3 *db, const char *question, const char *want)
-{
-	sqlite3_stmt *s = NULL;
-	bool same = sqlite3_prepare_v2(db, question, -1, &s, NULL) == SQLITE_OK &&
-		    sqlite3_step(s) == SQLITE_ROW &&
-		    !strcmp((const char *)sqlite3_column_text(s, 0), want);
-	sqlite3_finalize(s);
-	return same;
-}
-
-/* A root alone, with and without rows beyond a page; one level above leaves; two; texts of pages.
- */
-TEST(sqlite_finds_every_row_of_pages_it_has_not_written)
-{
-	static const struct {
-		int64_t n;
-		size_t longest;
-	} c[] = {{0, 0}, {1, 0}, {1, 99999}, {40, 5}, {257, 4061}, {700, 20000}, {9000, 1000}};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(c); i++) {
-		char count[32];
-		snprintf(count, sizeof count, "%lld", (long long)c[i].n);
-		sqlite3 *db = filled(c[i].n, c[i].longest);
-		CHECK(says(db, "PRAGMA integrity_check", "ok"));
-		CHECK(says(db, "SELECT count(*) FROM t", count));
-		char same[256];
-		snprintf(
-			same, sizeof same,
-			"SELECT count(*) FROM t WHERE r = id / 24.0 AND s = replace(hex(zeroblob(id / 3 * 37 %% %zu)), '00', 'x')",
-			c[i].longest + 1);
-		CHECK(says(db, same, count));
-		CHECK(says(
-			db,
-			"SELECT count(*) FROM t WHERE i = (CASE WHEN id / 3 % 2 THEN 1 ELSE -1 END) * (9223372036854775807 >> (id / 3 % 64))",
-			count));
-		sqlite3_close(db);
 	}
 	return 0;
 }
 
 TEST(the_page_that_sqlite_locks_is_left_out)
 {
-	CHECK_EQ(number_of(0, 3), 3);
-	CHECK_EQ(number_of(LOCKED - 4, 3), LOCKED - 1);
-	CHECK_EQ(number_of(LOCKED - 3, 3), LOCKED + 1);
-	CHECK_EQ(number_of(0, LOCKED), LOCKED + 1);
-	CHECK_EQ(number_of(5, LOCKED + 1), LOCKED + 6);
+	CHECK_EQ(btree_number_of(0, 3), 3);
+	CHECK_EQ(btree_number_of(LOCKED - 4, 3), LOCKED - 1);
+	CHECK_EQ(btree_number_of(LOCKED - 3, 3), LOCKED + 1);
+	CHECK_EQ(btree_number_of(0, LOCKED), LOCKED + 1);
+	CHECK_EQ(btree_number_of(5, LOCKED + 1), LOCKED + 6);
 	return 0;
 }
-
-#endif

@@ -4,6 +4,7 @@
 #ifndef ASSAY_WRITE_BTREE_H
 #define ASSAY_WRITE_BTREE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/arena.h"
@@ -48,7 +49,31 @@ void btree_add(btree *t, int64_t id, const btree_value *value, size_t n);
  * will be number `first`, counted from 1. */
 void btree_finish(btree *t, uint8_t root[BTREE_PAGE], uint32_t first);
 void btree_free(btree *t);
-/* After all tables: the pages that SQLite made, whose roots are done, and ours behind them. */
+/* A record of an index that stands in no page yet. */
+typedef struct btree_cell {
+	size_t at;
+	uint32_t n, left; /* left: the page below, of those that stand above leaves */
+	bool link;        /* ends with the number of a page */
+} btree_cell;
+
+/* One index, being filled. Starts as zeros but for the file. */
+typedef struct btree_index {
+	btree_file *file;
+	assay_vec(btree_cell) leaf;
+	assay_vec(uint8_t) bytes;    /* of these */
+	assay_vec(btree_cell) above; /* those between leaves */
+	assay_vec(uint8_t) above_bytes;
+	uint32_t right; /* page behind the last of above */
+	bool full;      /* the leaf has one cell more than a page can hold */
+} btree_index;
+
+/* Keys rise as SQLite compares them, NULL first; of equal ones ids do. */
+void btree_index_add(btree_index *t, const btree_value *key, int64_t id);
+void btree_index_finish(btree_index *t, uint8_t root[BTREE_PAGE], uint32_t first);
+void btree_index_free(btree_index *t);
+
+/* After all tables and indexes: the pages that SQLite made, whose roots are done, and ours behind
+ * them. */
 void btree_file_write(btree_file *f, uint8_t *image, uint32_t pages, FILE *out);
 void btree_file_free(btree_file *f);
 

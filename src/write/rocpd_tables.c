@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "base/sqlite.h"
 #include "base/test.h"
 
 typedef struct column_info {
@@ -217,24 +218,11 @@ static bool remember_ids(rocpd_file *f, assay_arena *a)
 	return ok;
 }
 
-/* Page that SQLite gave the table; 0: it cannot be asked. */
-static uint32_t root_of(sqlite3 *db, const char *table)
-{
-	sqlite3_stmt *s = NULL;
-	uint32_t root = 0;
-	if (!sqlite3_prepare_v2(db, "SELECT rootpage FROM sqlite_schema WHERE name = ?1", -1, &s,
-				NULL) &&
-	    !sqlite3_bind_text(s, 1, table, -1, SQLITE_STATIC) && sqlite3_step(s) == SQLITE_ROW)
-		root = (uint32_t)sqlite3_column_int64(s, 0);
-	sqlite3_finalize(s);
-	return root;
-}
-
 static bool finish_trees(rocpd_file *f, uint8_t *image, uint32_t pages, assay_arena *a)
 {
 	for (rocpd_own *own = f->own; own; own = own->next)
 		for (size_t i = 0; i < ROCPD_OWN; i++) {
-			uint32_t root = root_of(f->db, own_name(a, own, i));
+			uint32_t root = assay_sqlite_root(f->db, "main", own_name(a, own, i));
 			if (!root || root > pages)
 				return false;
 			btree_finish(&own->tree[i], image + (size_t)(root - 1) * BTREE_PAGE,
