@@ -95,30 +95,6 @@ static double explained(const assay_find_ctx *c)
 	return c->w->idle ? 1 - (double)dark / (double)c->w->idle : 1;
 }
 
-static void add_facts(const assay_run *run, const assay_find_ctx *c, int cause,
-		      const assay_idle_name *in, assay_found *f)
-{
-	const assay_tables *t = &run->part.t;
-	char count[ASSAY_FMT], longest[ASSAY_FMT], time[ASSAY_FMT];
-	uint32_t gap = c->w->longest[cause];
-	int64_t steps = c->steps && !f->once ? (int64_t)c->steps : 1;
-	int n = 0;
-	if (gap != ASSAY_NO_ROW)
-		f->fact[n++] = assay_printf(
-			c->scratch, "%s gap%s, the longest %s before %s",
-			assay_fmt_count(count, c->w->gaps[cause]),
-			c->w->gaps[cause] == 1 ? "" : "s",
-			assay_fmt_time(longest, c->w->longest_part[cause]),
-			assay_fmt_kernel(c->scratch, assay_text(run, t->gpu.name[t->gap.gpu[gap]]),
-					 60));
-	if (in->name)
-		f->fact[n++] = assay_printf(c->scratch, "%s in %s (%s%s)",
-					    in->time * 2 > f->total ? "mostly" : "longest",
-					    assay_fmt_safe(c->scratch, assay_text(run, in->name)),
-					    assay_fmt_time(time, in->time / steps),
-					    steps > 1 ? " a step" : "");
-}
-
 static void add_fact(assay_found *f, const char *text)
 {
 	for (int i = 0; text && i < ASSAY_FACTS_MAX; i++)
@@ -126,6 +102,30 @@ static void add_fact(assay_found *f, const char *text)
 			f->fact[i] = text;
 			return;
 		}
+}
+
+static void add_facts(const assay_run *run, const assay_find_ctx *c, int cause,
+		      const assay_idle_name *in, assay_found *f)
+{
+	const assay_tables *t = &run->part.t;
+	char count[ASSAY_FMT], longest[ASSAY_FMT], time[ASSAY_FMT];
+	uint32_t gap = c->w->longest[cause];
+	int64_t steps = c->steps && !f->once ? (int64_t)c->steps : 1;
+	if (gap != ASSAY_NO_ROW)
+		add_fact(f,
+			 assay_printf(c->scratch, "%s gap%s, the longest %s before %s",
+				      assay_fmt_count(count, c->w->gaps[cause]),
+				      c->w->gaps[cause] == 1 ? "" : "s",
+				      assay_fmt_time(longest, c->w->longest_part[cause]),
+				      assay_fmt_kernel(
+					      c->scratch,
+					      assay_text(run, t->gpu.name[t->gap.gpu[gap]]), 60)));
+	if (in->name)
+		add_fact(f, assay_printf(c->scratch, "%s in %s (%s%s)",
+					 in->time * 2 > f->total ? "mostly" : "longest",
+					 assay_fmt_safe(c->scratch, assay_text(run, in->name)),
+					 assay_fmt_time(time, in->time / steps),
+					 steps > 1 ? " a step" : ""));
 }
 
 /* The program's own line, where calls have stacks: that of who is waited for, else of the launching
@@ -327,16 +327,34 @@ static const char *advice_of_call(const assay_find_ctx *c, const assay_found *f)
 	return assay_why_advice(ASSAY_WHY_HOST_RUNTIME, c->framework, c->vendor);
 }
 
-/* A range with a small part of what is not recorded is not where it happens. */
-static const char *unnamed(const assay_run *run, const assay_find_ctx *c, const assay_idle_name *in,
-			   assay_found *f)
+/* What nobody recorded may be told all the same, by its lengths and neighbours. A range with a
+ * small part of it is not where it happens. Gives what stands behind the phrase; what remains in
+ * the dark stands behind causes that are known. */
+static const char *look_at_unnamed(const assay_run *run, const assay_find_ctx *c,
+				   const assay_idle_name *in, const char **phrase, assay_found *f)
 {
-	uint32_t gap = c->w->longest[ASSAY_WHY_HOST_UNTRACED];
-	if (in->time * 4 > f->total || gap == ASSAY_NO_ROW || f->where.file)
+	if (f->where.file)
 		return "";
-	const char *between = assay_unnamed_between(c->scratch, run, gap);
-	f->where = (assay_where){0};
-	return between ? assay_printf(c->scratch, ", the longest time %s", between) : "";
+	assay_unnamed seen = assay_unnamed_look(run, c);
+	bool named = in->time * 4 > f->total;
+	if (!named)
+		f->where = (assay_where){0};
+	add_fact(f, seen.because);
+	f->during = seen.span;
+	f->spans = seen.spans;
+	for (size_t i = 0; i < seen.spans; i++)
+		f->saved += seen.span[i].to - seen.span[i].from;
+	f->saved = f->saved > f->total ? f->saved : 0;
+	if (seen.likely == ASSAY_WHY_HOST_UNTRACED) {
+		f->order_by = f->total / 4 + 1;
+	} else {
+		f->cause = assay_why_name[seen.likely];
+		f->fix = assay_why_advice(seen.likely, c->framework, c->vendor);
+		f->confidence = 0.5 * explained(c);
+		*phrase = assay_printf(c->scratch, "%s, it seems",
+				       assay_why_rows[seen.likely].phrase);
+	}
+	return named || !seen.place ? "" : assay_printf(c->scratch, ", %s", seen.place);
 }
 
 static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
@@ -372,9 +390,11 @@ static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
 		f.fix = host_collective_advice;
 		f.confidence = 0.8 * explained(c);
 	}
+	const char *behind = "";
+	if (cause == ASSAY_WHY_HOST_UNTRACED && phrase == row->phrase)
+		behind = look_at_unnamed(run, c, &in, &phrase, &f);
 	f.text = assay_printf(c->scratch, "the GPU waits %s %s%s", cost_words(c, idle, cause),
-			      phrase,
-			      cause == ASSAY_WHY_HOST_UNTRACED ? unnamed(run, c, &in, &f) : "");
+			      phrase, behind);
 	/* time that samples tell has no dependencies to replay */
 	if (!run->part.t.sample.n || cause <= ASSAY_WHY_HOST_OP)
 		f.what_if = assay_printf(c->scratch, "%s=0", assay_why_name[cause]);
@@ -663,6 +683,7 @@ static void find_missing(assay_run *run, const assay_find_ctx *c)
 				.fix = assay_why_advice(ASSAY_WHY_UNLINKED, c->framework,
 							c->vendor),
 				.total = dark,
+				.order_by = dark / 4 + 1,
 				.confidence = assay_why_rows[ASSAY_WHY_UNLINKED].certainty,
 				.has_gap = w->longest[ASSAY_WHY_UNLINKED] != ASSAY_NO_ROW,
 				.gap = w->longest[ASSAY_WHY_UNLINKED],

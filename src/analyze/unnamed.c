@@ -1,115 +1,440 @@
 #include "analyze/unnamed.h"
 
+#include "analyze/holes.h"
+#include "base/chars.h"
 #include "base/fmt.h"
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "names/copies.h"
 
-/* A stretch of a thread, and the rows that end before and begin after it. */
-struct hole {
-	int64_t from, to;
-	uint32_t before, after;
+enum {
+	FEW = 5,                /* stretches that say nothing of a rule */
+	LONG = 1000 * 1000,     /* ns of a stretch whose length says something */
+	TURN = 5 * 1000 * 1000, /* ns after which Python asks who holds its lock to let go */
+	MUCH = 64 << 10,        /* bytes: more than a number that is read back */
+	TENSORS = 8,            /* copies one behind the other: a model's state, not a result */
 };
 
-/* Ranges are a name for time, not work, but they begin and end at places of the program. */
-static bool tells(uint8_t kind)
+/* Stretches between the same two names. */
+struct place {
+	uint32_t hole; /* the longest */
+	uint64_t times;
+	int64_t idle;
+};
+
+struct look {
+	const assay_run *run;
+	const assay_find_ctx *c;
+	assay_holes holes;
+	uint32_t *at; /* by hole, its place */
+	assay_vec(struct place) places;
+	const struct place *main; /* with most time */
+	int64_t idle;
+};
+
+/* ------------------------------------------------------------------ places */
+
+/* Numbers in names count steps and calls. */
+static uint64_t key_of_name(const assay_run *run, uint32_t row, uint64_t seed)
 {
-	return kind == ASSAY_HOST_OP || kind == ASSAY_HOST_PYTHON || assay_is_call(kind) ||
-	       kind == ASSAY_HOST_ANNOTATION || kind == ASSAY_HOST_MARKER;
+	assay_str name = assay_text(run, run->part.t.host.name[row]);
+	for (size_t i = 0; i < name.n; i++)
+		if (!assay_is_digit(name.p[i]))
+			seed = assay_hash(&name.p[i], 1, seed);
+	return seed;
 }
 
-/* Does a row lie around all of a gap, as a step does? */
-static bool is_around(const assay_host_table *h, uint32_t row, int64_t from, int64_t to)
+static void find_places(struct look *l)
 {
-	return h->ts[row] <= from && assay_host_end(h, row) >= to;
-}
-
-/* Rows of a thread that touch the gap, and the last one before it, by start. */
-static size_t rows_near(const assay_run *run, uint32_t track, int64_t from, int64_t to,
-			uint32_t *row)
-{
-	const assay_host_table *h = &run->part.t.host;
-	uint32_t last = ASSAY_NO_ROW;
-	size_t n = 0;
-	for (uint32_t i = 0; i < h->n; i++) {
-		if (h->track[i] != track || !tells(h->kind[i]) || h->ts[i] > to ||
-		    is_around(h, i, from, to))
-			continue;
-		int64_t end = assay_host_end(h, i);
-		if (end > from)
-			row[n++] = i;
-		else if (last == ASSAY_NO_ROW || end >= assay_host_end(h, last))
-			last = i;
+	assay_map known = {0};
+	for (uint32_t i = 0; i < l->holes.n; i++) {
+		const assay_hole *h = &l->holes.p[i];
+		uint64_t key = key_of_name(l->run, h->after, key_of_name(l->run, h->before, 1));
+		uint32_t *slot = assay_map_at(&known, key);
+		if (*slot == ASSAY_MAP_ABSENT) {
+			*slot = (uint32_t)l->places.n;
+			*assay_push(&l->places) = (struct place){.hole = i};
+		}
+		struct place *p = &l->places.p[*slot];
+		l->at[i] = *slot;
+		p->times++;
+		p->idle += h->idle;
+		p->hole = h->idle > l->holes.p[p->hole].idle ? i : p->hole;
+		l->idle += h->idle;
 	}
-	if (last != ASSAY_NO_ROW)
-		row[n++] = last;
-	assay_sort_rows(row, n, h->ts);
+	for (size_t i = 0; i < l->places.n; i++)
+		if (!l->main || l->places.p[i].idle > l->main->idle)
+			l->main = &l->places.p[i];
+	assay_map_free(&known);
+}
+
+/* NULL where no place has a fair part of all such time. */
+static const char *place_words(const struct look *l)
+{
+	const assay_host_table *t = &l->run->part.t.host;
+	int64_t all = l->c->w->cause[ASSAY_WHY_HOST_UNTRACED];
+	if (!l->main || l->main->idle * 10 < all)
+		return NULL;
+	const assay_hole *h = &l->holes.p[l->main->hole];
+	assay_arena *a = l->c->scratch;
+	return assay_printf(a, "%s between %s and %s",
+			    l->main->idle * 2 > all ? "most of it" : "the longest time",
+			    assay_fmt_safe(a, assay_text(l->run, t->name[h->before])),
+			    assay_fmt_safe(a, assay_text(l->run, t->name[h->after])));
+}
+
+/* ------------------------------------------------------------------ what tells */
+
+/* A thread that wants Python's lock asks for it after 5 ms and has it soon after; with several that
+ * want it, after some such turns. */
+static bool is_turns(int64_t length)
+{
+	enum { TURNS = 6, LATE = TURN / 14 };
+	int64_t turns = length / TURN;
+	return turns >= 1 && turns <= TURNS && length - turns * TURN <= turns * LATE;
+}
+
+static bool tells_lock(const struct look *l, assay_unnamed *out)
+{
+	enum { PLACES = 3 };
+	uint64_t times = 0;
+	int64_t idle = 0;
+	for (size_t i = 0; i < l->holes.n; i++) {
+		const assay_hole *h = &l->holes.p[i];
+		bool is = is_turns(h->to - h->from);
+		times += is;
+		idle += is ? h->idle : 0;
+	}
+	if (l->places.n < PLACES || times < 2 * FEW || idle * 3 < l->idle * 2)
+		return false;
+	char count[ASSAY_FMT];
+	out->likely = ASSAY_WHY_HOST_GIL;
+	out->place = NULL;
+	out->because = assay_printf(
+		l->c->scratch,
+		"nothing is recorded there, but %s stretches at %zu places last 5 ms or a multiple: after that time Python makes a thread let its lock go",
+		assay_fmt_count(count, times), l->places.n);
+	return true;
+}
+
+/* Lengths of the main place, rising; how many. */
+static size_t lengths_of_main(const struct look *l, int64_t *v)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < l->holes.n; i++)
+		if (&l->places.p[l->at[i]] == l->main)
+			v[n++] = l->holes.p[i].to - l->holes.p[i].from;
+	assay_sort_i64(v, n);
 	return n;
 }
 
-static struct hole longest_hole(const assay_host_table *h, const uint32_t *row, size_t n,
-				int64_t from, int64_t to)
+/* Nothing that computes, reads or writes takes the same time again and again: eight of ten
+ * stretches within 3 % are what a timer ends. */
+static bool tells_timer(const struct look *l, assay_unnamed *out)
 {
-	struct hole best = {.before = ASSAY_NO_ROW, .after = ASSAY_NO_ROW}, at = best;
-	at.from = from;
-	for (size_t i = 0; i < n; i++) {
-		int64_t begin = h->ts[row[i]], end = assay_host_end(h, row[i]);
-		at.after = row[i];
-		at.to = begin < to ? begin : to;
-		if (at.to - at.from > best.to - best.from)
-			best = at;
-		if (end < at.from && at.before != ASSAY_NO_ROW)
-			continue;
-		at.before = row[i];
-		at.from = end > at.from ? end : at.from;
+	enum { PERCENT = 3 };
+	char low[ASSAY_FMT], high[ASSAY_FMT];
+	int64_t *v = assay_alloc(l->c->scratch, (l->holes.n + 1) * sizeof *v);
+	size_t n = lengths_of_main(l, v), tenth = n / 10 ? n / 10 : n > FEW;
+	if (n < FEW || l->main->idle * 2 < l->idle || v[n / 2] < LONG)
+		return false;
+	int64_t from = v[tenth], to = v[n - 1 - tenth];
+	if ((to - from) * 100 > v[n / 2] * PERCENT)
+		return false;
+	out->likely = ASSAY_WHY_HOST_SLEEP;
+	out->because = assay_printf(
+		l->c->scratch,
+		"nothing is recorded there, but it lasts %s to %s each time, as what a timer ends",
+		assay_fmt_time(low, from), assay_fmt_time(high, to));
+	return true;
+}
+
+/* Where in the order of a device's work the one stands that ended when a gap began, plus one; 0:
+ * not found among the last to begin. */
+static size_t place_before(const struct look *l, const assay_order_device *d, uint32_t gap)
+{
+	enum { LAST = 64 };
+	const assay_tables *t = &l->run->part.t;
+	const uint32_t *row = l->c->order->row + d->first;
+	size_t n = assay_rows_until(row, d->n, t->gpu.ts, t->gap.ts[gap]);
+	for (size_t i = n; i > 0 && i + LAST > n; i--)
+		if (assay_gpu_end(&t->gpu, row[i - 1]) == t->gap.ts[gap])
+			return i;
+	return 0;
+}
+
+static bool is_copy(const assay_run *run, uint32_t gpu, assay_copy_way way)
+{
+	const assay_gpu_table *g = &run->part.t.gpu;
+	return g->kind[gpu] == ASSAY_GPU_MEMCPY &&
+	       assay_copy_way_of(assay_text(run, g->name[gpu])) == way;
+}
+
+/* A copy of more than a number. */
+static bool is_large_copy(const assay_run *run, uint32_t gpu, assay_copy_way way)
+{
+	return run->part.t.gpu.bytes[gpu] >= MUCH && is_copy(run, gpu, way);
+}
+
+/* Copies to the host, one behind the other, that end when a gap begins; 0: only numbers. */
+static size_t copies_before(const struct look *l, uint32_t gap)
+{
+	const assay_order *o = l->c->order;
+	if (!o || l->c->w->device >= o->device.n)
+		return 0;
+	const assay_order_device *d = &o->device.p[l->c->w->device];
+	const uint32_t *row = o->row + d->first;
+	size_t end = place_before(l, d, gap), n = 0;
+	bool large = false;
+	for (; n < end && n < TENSORS && is_copy(l->run, row[end - 1 - n], ASSAY_COPY_TO_HOST); n++)
+		large |= is_large_copy(l->run, row[end - 1 - n], ASSAY_COPY_TO_HOST);
+	return large ? n : 0;
+}
+
+/* ns in stretches beside copies, by what lies on their other side. */
+struct beside {
+	int64_t in, out, round; /* before copies to the device, beside copies to the host, between
+				   both */
+	size_t row;             /* most copies to the host one behind the other, up to TENSORS */
+	int64_t bytes;          /* to the device, the largest */
+};
+
+static struct beside look_beside(const struct look *l)
+{
+	const assay_tables *t = &l->run->part.t;
+	struct beside b = {0};
+	for (size_t i = 0; i < l->holes.n; i++) {
+		const assay_hole *h = &l->holes.p[i];
+		uint32_t next = t->gap.gpu[h->gap];
+		size_t row = copies_before(l, h->gap);
+		bool in = is_large_copy(l->run, next, ASSAY_COPY_TO_DEVICE);
+		bool out = row || is_large_copy(l->run, next, ASSAY_COPY_TO_HOST);
+		*(in && out ? &b.round : in ? &b.in : &b.out) += in || out ? h->idle : 0;
+		b.row = row > b.row ? row : b.row;
+		b.bytes = in && t->gpu.bytes[next] > b.bytes ? t->gpu.bytes[next] : b.bytes;
 	}
-	return best;
+	return b;
 }
 
-const char *assay_unnamed_between(assay_arena *a, const assay_run *run, uint32_t gap)
+/* Where states are written: from the end of the work before a row of copies to the begin of the
+ * work behind it. */
+static void find_spans(const struct look *l, assay_unnamed *out)
 {
-	const assay_tables *t = &run->part.t;
-	uint32_t launch = t->gap.launch[gap];
-	if (launch == ASSAY_NO_ROW)
-		return NULL;
-	assay_arena scratch = {0};
-	int64_t from = t->gap.ts[gap], to = from + t->gap.dur[gap];
-	uint32_t *row = assay_alloc(&scratch, (t->host.n + 1) * sizeof *row);
-	size_t n = rows_near(run, t->host.track[launch], from, to, row);
-	struct hole hole = longest_hole(&t->host, row, n, from, to);
-	assay_arena_free(&scratch);
-	if (hole.before == ASSAY_NO_ROW || hole.after == ASSAY_NO_ROW)
-		return NULL;
-	return assay_printf(a, "between %s and %s",
-			    assay_fmt_safe(a, assay_text(run, t->host.name[hole.before])),
-			    assay_fmt_safe(a, assay_text(run, t->host.name[hole.after])));
+	const assay_gpu_table *g = &l->run->part.t.gpu;
+	const assay_order_device *d = &l->c->order->device.p[l->c->w->device];
+	const uint32_t *row = l->c->order->row + d->first;
+	assay_span *span = assay_alloc(l->c->scratch, (d->n / TENSORS + 1) * sizeof *span);
+	int64_t end = l->c->w->from;
+	for (size_t i = 0, n; i < d->n; i += n ? n : 1) {
+		for (n = 0; i + n < d->n && is_copy(l->run, row[i + n], ASSAY_COPY_TO_HOST); n++)
+			;
+		bool in_window = g->ts[row[i]] >= l->c->w->from && i + n < d->n &&
+				 g->ts[row[i + n]] <= l->c->w->to;
+		if (n >= TENSORS && in_window && g->ts[row[i + n]] > end)
+			span[out->spans++] = (assay_span){end, g->ts[row[i + n]]};
+		for (size_t k = i; k < i + (n ? n : 1); k++)
+			end = assay_gpu_end(g, row[k]) > end ? assay_gpu_end(g, row[k]) : end;
+	}
+	out->span = span;
 }
 
-TEST(an_unnamed_stretch_lies_between_two_rows)
+static bool tells_copies(const struct look *l, assay_unnamed *out)
 {
-	assay_arena a = {0};
-	assay_run *run = assay_run_new();
-	assay_tables *t = &run->part.t;
-	assay_hand_host(run, ASSAY_HOST_ANNOTATION, "step", 0, 10000);
-	assay_hand_host(run, ASSAY_HOST_ANNOTATION, "update", 100, 200);
-	assay_hand_host(run, ASSAY_HOST_RUNTIME, "wait", 310, 20);
-	uint32_t launch = assay_hand_host(run, ASSAY_HOST_RUNTIME, "launch", 5100, 10);
-	assay_hand_host(run, ASSAY_HOST_ANNOTATION, "clear", 5000, 50);
-	uint32_t gap = assay_add(t, ASSAY_T_gap);
-	t->gap.ts[gap] = 250;
-	t->gap.dur[gap] = 4860;
-	CHECK(!assay_unnamed_between(&a, run, gap));
-	t->gap.launch[gap] = launch;
-	const char *text = assay_unnamed_between(&a, run, gap);
-	CHECK(text && !strcmp(text, "between wait and clear"));
-	t->gap.ts[gap] = 400; /* all is over before it begins */
-	t->gap.dur[gap] = 4000;
-	text = assay_unnamed_between(&a, run, gap);
-	CHECK(!text);
-	t->gap.dur[gap] = 4700;
-	text = assay_unnamed_between(&a, run, gap);
-	CHECK(text && !strcmp(text, "between wait and clear"));
-	assay_arena_free(&a);
-	assay_run_free(run);
+	struct beside b = look_beside(l);
+	char text[ASSAY_FMT];
+	if (b.in * 3 > l->idle * 2) {
+		out->likely = ASSAY_WHY_HOST_DATA;
+		out->because = assay_printf(
+			l->c->scratch,
+			"nothing is recorded there, but then up to %s are copied to the device: input is read or made",
+			assay_fmt_bytes(text, (uint64_t)b.bytes));
+		return true;
+	}
+	if (b.round * 3 > l->idle * 2) {
+		out->likely = ASSAY_WHY_HOST_NATIVE;
+		out->because =
+			"nothing is recorded there, but it lies between a copy to the host and one back: the host computes with what it was given";
+		return true;
+	}
+	if (b.out * 3 <= l->idle * 2)
+		return false;
+	out->likely = b.row == TENSORS ? ASSAY_WHY_HOST_IO : ASSAY_WHY_HOST_UNTRACED;
+	out->because =
+		b.row == TENSORS
+			? "nothing is recorded there, but it lies beside rows of copies to the host: a model's state is written, as to a checkpoint"
+			: "it lies beside copies to the host: what was copied is written or computed with";
+	if (b.row == TENSORS)
+		find_spans(l, out);
+	return true;
+}
+
+/* Many places, none of them with much. */
+static bool tells_interruptions(const struct look *l, assay_unnamed *out)
+{
+	if (l->places.n < FEW || l->main->idle * 4 > l->idle)
+		return false;
+	out->place = NULL;
+	out->because = assay_printf(
+		l->c->scratch,
+		"it is at %zu places, so that something interrupts the thread: garbage collection, Python's lock, another process on its processor",
+		l->places.n);
+	return true;
+}
+
+/* The first that says yes is believed. */
+static bool (*const rules[])(const struct look *, assay_unnamed *) = {
+	tells_lock,
+	tells_timer,
+	tells_copies,
+	tells_interruptions,
+};
+
+assay_unnamed assay_unnamed_look(const assay_run *run, const assay_find_ctx *c)
+{
+	assay_unnamed out = {.likely = ASSAY_WHY_HOST_UNTRACED};
+	struct look l = {.run = run, .c = c};
+	assay_holes_find(run, c->w, &l.holes);
+	l.at = assay_alloc(c->scratch, (l.holes.n + 1) * sizeof *l.at);
+	find_places(&l);
+	out.place = place_words(&l);
+	/* most of it must be in stretches that were looked at */
+	bool whole = l.main && l.idle * 2 > c->w->cause[ASSAY_WHY_HOST_UNTRACED];
+	for (size_t i = 0; whole && i < ASSAY_COUNT_OF(rules) && !rules[i](&l, &out); i++)
+		;
+	assay_vec_free(&l.holes);
+	assay_vec_free(&l.places);
+	return out;
+}
+
+/* ------------------------------------------------------------------ tests */
+
+enum { MS = 1000 * 1000 };
+
+struct told {
+	assay_arena scratch;
+	assay_run *run;
+	assay_window w;
+	assay_find_ctx c;
+	assay_order order;
+	uint32_t row[64];
+	assay_order_device device;
+	int64_t now;
+};
+
+static void told_open(struct told *x)
+{
+	*x = (struct told){
+		.run = assay_run_new(), .w = {.device = 0, .to = 10000 * (int64_t)MS}, .now = MS};
+	x->order.row = x->row;
+	x->order.device.p = &x->device;
+	x->order.device.n = 1;
+	x->c = (assay_find_ctx){.w = &x->w, .order = &x->order, .scratch = &x->scratch};
+}
+
+static void told_close(struct told *x)
+{
+	assay_run_free(x->run);
+	assay_arena_free(&x->scratch);
+}
+
+static void add_work(struct told *x, const char *name, int64_t bytes, int64_t ts, uint32_t launch)
+{
+	uint32_t g = assay_hand_gpu(x->run, name, ts, 1000, launch);
+	x->run->part.t.gpu.kind[g] = bytes ? ASSAY_GPU_MEMCPY : ASSAY_GPU_KERNEL;
+	x->run->part.t.gpu.bytes[g] = bytes;
+	x->row[x->device.n++] = g;
+}
+
+/* Nothing for so long behind one row, until the next launches. */
+static void add_hole(struct told *x, const char *before, int64_t length, const char *launch,
+		     const char *work, int64_t bytes)
+{
+	assay_tables *t = &x->run->part.t;
+	assay_hand_host(x->run, ASSAY_HOST_OP, before, x->now, 1000);
+	int64_t from = x->now + 1000, to = from + length;
+	uint32_t call = assay_hand_host(x->run, ASSAY_HOST_RUNTIME, launch, to, 1000);
+	uint32_t gap = assay_add(t, ASSAY_T_gap), part = assay_add(t, ASSAY_T_gap_part);
+	add_work(x, work, bytes, to + 1000, call);
+	t->gap.device[gap] = 0;
+	t->gap.ts[gap] = from;
+	t->gap.dur[gap] = length + 1000;
+	t->gap.gpu[gap] = (uint32_t)t->gpu.n - 1;
+	t->gap.launch[gap] = call;
+	t->gap_part.gap[part] = gap;
+	t->gap_part.cause[part] = ASSAY_WHY_HOST_UNTRACED;
+	t->gap_part.dur[part] = length;
+	x->w.cause[ASSAY_WHY_HOST_UNTRACED] += length;
+	x->now = to + 2000;
+}
+
+TEST(stretches_of_one_length_are_ended_by_a_timer)
+{
+	static const int64_t even[] = {6310000, 6320000, 6305000, 6340000, 6375000, 9000000},
+			     odd[] = {6310000, 6900000, 6105000, 6540000, 7375000, 9000000};
+	for (int k = 0; k < 2; k++) {
+		struct told x;
+		told_open(&x);
+		for (size_t i = 0; i < ASSAY_COUNT_OF(even); i++)
+			add_hole(&x, i % 2 ? "step 7" : "step 8", k ? odd[i] : even[i], "launch",
+				 "gemm", 0);
+		assay_unnamed u = assay_unnamed_look(x.run, &x.c);
+		CHECK_EQ(u.likely, k ? ASSAY_WHY_HOST_UNTRACED : ASSAY_WHY_HOST_SLEEP);
+		CHECK(u.place && !strcmp(u.place, "most of it between step 7 and launch"));
+		CHECK(k ? !u.because
+			: u.because && strstr(u.because, "6.31 ms to 6.38 ms") != NULL);
+		told_close(&x);
+	}
+	return 0;
+}
+
+TEST(turns_of_the_interpreter_at_several_places_are_its_lock)
+{
+	static const char *const places[] = {"add", "mul", "view"};
+	for (int k = 0; k < 2; k++) {
+		struct told x;
+		told_open(&x);
+		for (int i = 0; i < 12; i++)
+			add_hole(&x, places[i % 3], (i % 4 ? 1 : 3) * 5150000 + i * 300000 * k,
+				 "launch", "gemm", 0);
+		assay_unnamed u = assay_unnamed_look(x.run, &x.c);
+		CHECK_EQ(u.likely, k ? ASSAY_WHY_HOST_UNTRACED : ASSAY_WHY_HOST_GIL);
+		told_close(&x);
+	}
+	return 0;
+}
+
+TEST(copies_beside_a_stretch_tell_input_and_checkpoints)
+{
+	static const struct {
+		int64_t in, out;
+		int copies;
+		assay_why likely;
+	} cases[] = {
+		{1 << 20, 0, 0, ASSAY_WHY_HOST_DATA},
+		{4, 0, 0, ASSAY_WHY_HOST_UNTRACED},
+		{0, 1 << 20, TENSORS, ASSAY_WHY_HOST_IO},
+		{0, 1 << 20, 2, ASSAY_WHY_HOST_UNTRACED}, /* a result */
+		{0, 4, TENSORS, ASSAY_WHY_HOST_UNTRACED}, /* numbers that are read back */
+		{1 << 20, 1 << 20, 1, ASSAY_WHY_HOST_NATIVE},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
+		struct told x;
+		told_open(&x);
+		for (int k = 0; k < 3; k++) {
+			for (int n = cases[i].copies; n > 0; n--) /* the last ends with the row */
+				add_work(&x, "Memcpy DtoH (Device -> Pageable)", cases[i].out,
+					 x.now - 1000 * (n - 1), ASSAY_NO_ROW);
+			add_hole(&x, "copy_", (10 + 7 * k) * MS, "launch",
+				 cases[i].in ? "Memcpy HtoD (Pageable -> Device)" : "gemm",
+				 cases[i].in);
+		}
+		assay_unnamed u = assay_unnamed_look(x.run, &x.c);
+		CHECK_EQ(u.likely, cases[i].likely);
+		CHECK_EQ(u.spans, u.likely == ASSAY_WHY_HOST_IO ? 3 : 0);
+		for (size_t k = 0; k < u.spans; k++) /* all of it, not the last stretch alone */
+			CHECK(u.span[k].to - u.span[k].from >= (int64_t)(10 + 7 * k) * MS);
+		told_close(&x);
+	}
 	return 0;
 }

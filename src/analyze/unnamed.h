@@ -1,12 +1,21 @@
-/* Host time without a name: what the thread did before and after it. */
+/* Host time without a name: where the thread is, and what it seems to do, by how long it takes and
+ * by the work around it. */
 #ifndef ASSAY_ANALYZE_UNNAMED_H
 #define ASSAY_ANALYZE_UNNAMED_H
 
-#include "model/run.h"
+#include "analyze/finding.h"
 
-/* "between cudaDeviceSynchronize and Optimizer.zero_grad#SGD.zero_grad": around the longest stretch
- * of a gap in which its launching thread shows nothing; NULL where it shows nothing before or
- * after it either. */
-const char *assay_unnamed_between(assay_arena *a, const assay_run *run, uint32_t gap);
+typedef struct assay_unnamed {
+	const char *place;   /* "most of it between cudaDeviceSynchronize and Optimizer.zero_grad";
+				NULL */
+	const char *because; /* what tells the cause, or as much of it as can be told; NULL */
+	assay_why likely;    /* ASSAY_WHY_HOST_UNTRACED: nothing tells */
+	/* All of the device's time that goes with it, where that is more than its waiting. */
+	const assay_span *span;
+	size_t spans;
+} assay_unnamed;
+
+/* Of all such time in the window. */
+assay_unnamed assay_unnamed_look(const assay_run *run, const assay_find_ctx *c);
 
 #endif

@@ -18,6 +18,7 @@ class Machine:
         self.slow = None     # chance and factor by which work takes longer
         self.event = 0
         self.blocking = False  # launches return when their kernel is over
+        self.stacks = True     # frames of Python are traced
 
     # ---- rows
     def row(self, cat, name, ts, dur, tid=1, pid=1, **args):
@@ -43,6 +44,11 @@ class Machine:
         self.row("python_function", name, begin, dur, **{"Python id": mine, "Python parent id": parent})
         if inner:
             self.row("python_function", inner, begin + 500, dur - 1000, **{"Python id": mine + 1, "Python parent id": mine})
+
+    def unseen(self, dur):
+        """Nothing that a profiler without stacks would see."""
+        self.stacks = False
+        self.now += int(dur)
 
     def data(self, dur):
         self.row("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", self.now, dur)
@@ -166,5 +172,6 @@ class Machine:
 
     def trace(self):
         job = {"distributedInfo": {"backend": "nccl", "rank": self.rank, "world_size": self.world}} if self.rank is not None else {}
+        rows = [r for r in self.rows if self.stacks or r["cat"] != "python_function"]
         return json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H200", "numSms": 132}], **job,
-                           "baseTimeNanoseconds": 0, "traceEvents": self.rows})
+                           "baseTimeNanoseconds": 0, "traceEvents": rows})

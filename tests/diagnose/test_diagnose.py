@@ -223,6 +223,55 @@ def anomaly_mode(rng):
     return body
 
 
+# ---- traces without stacks: lengths, and the work beside them, tell
+def unseen_sleep(rng):
+    p, dur = usual(rng), rng.uniform(2e6, 20e6)
+
+    def body(m, bad):
+        m.unseen(dur * m.rng.uniform(1, 1.015) if bad else 2000)
+        model(m, p)
+        m.sync()
+    return body
+
+
+def unseen_input(rng):
+    p = usual(rng)
+    dur, size = p["layers"] * p["kernel"] * rng.uniform(0.5, 3), rng.randint(1, 64) << 20
+
+    def body(m, bad):
+        m.unseen(dur * m.rng.uniform(0.8, 1.3) if bad else 2000)
+        m.copy(size)
+        model(m, p)
+        m.sync()
+    return body
+
+
+def unseen_checkpoint(rng):
+    p = usual(rng)
+    dur, tensors = p["layers"] * p["kernel"] * rng.uniform(0.5, 3), rng.randint(8, 40)
+
+    def body(m, bad):
+        m.unseen(2000)
+        model(m, p)
+        m.sync()
+        for _ in range(tensors if bad else 0):
+            m.copy(m.rng.randint(1, 400) << 10, to="DtoH", pageable=True)
+        m.unseen(dur * m.rng.uniform(0.8, 1.3) if bad else 2000)
+    return body
+
+
+def unseen_gil(rng):
+    p, chance = usual(rng), rng.uniform(0.3, 0.8)
+
+    def body(m, bad):
+        m.unseen(2000)
+        for i in range(p["layers"]):
+            m.op(("mm", "gelu", "add")[i % 3], p["kernel"])
+            m.unseen(m.rng.choice((1, 1, 1, 2, 3)) * m.rng.uniform(5.05e6, 5.3e6) if bad and m.rng.random() < chance else 1000)
+        m.sync()
+    return body
+
+
 def run_alone(body, seed, bad):
     m = Machine(random.Random(seed))
     for i in range(STEPS):
@@ -278,6 +327,10 @@ CLASSES = {
     "planes": (planes, ["layout_copies"], "nchwToNhwc|nhwcToNchw|batch_norm"),
     "launch_blocking": (launch_blocking, ["debug_mode"], "LAUNCH_BLOCKING"),
     "anomaly_mode": (anomaly_mode, ["debug_mode"], "anomaly"),
+    "unseen_sleep": (unseen_sleep, ["host_sleep"], "a timer ends"),
+    "unseen_input": (unseen_input, ["host_data"], "copied to the device"),
+    "unseen_checkpoint": (unseen_checkpoint, ["host_io"], "checkpoint"),
+    "unseen_gil": (unseen_gil, ["host_gil"], "Python makes a thread"),
     "late_rank": (late_rank, ["straggler", "late_rank"], '"rank": 1'),
 }
 

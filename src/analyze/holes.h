@@ -1,0 +1,20 @@
+/* Stretches in which a thread that launches shows nothing while a device waits for it. */
+#ifndef ASSAY_ANALYZE_HOLES_H
+#define ASSAY_ANALYZE_HOLES_H
+
+#include "analyze/window.h"
+
+typedef struct assay_hole {
+	int64_t from, to;       /* of the thread */
+	uint32_t before, after; /* rows of host that end and begin there */
+	int64_t idle;           /* ns of it in which the device waits, for want of anything known */
+	uint32_t gap;           /* with most of them */
+	int64_t most;           /* ns in that gap */
+} assay_hole;
+
+typedef assay_vec(assay_hole) assay_holes;
+
+/* Of the window, in order of time thread by thread; short ones are left out. The caller frees. */
+void assay_holes_find(const assay_run *run, const assay_window *w, assay_holes *out);
+
+#endif
