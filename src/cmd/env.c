@@ -112,34 +112,6 @@ static int print_field(assay_str json, const char *path)
 	return status;
 }
 
-static void print_reasons(const assay_env *e)
-{
-	if (e->findings.n)
-		printf("\nFindings:\n");
-	for (size_t i = 0; i < e->findings.n; i++)
-		printf("  - %s: %s\n", e->findings.p[i].code, e->findings.p[i].text);
-	if (assay_env_partial(e))
-		printf("\nPartial reasons:\n");
-	for (size_t i = 0; i < e->reasons.n; i++)
-		if (e->reasons.p[i].level != ASSAY_LEVEL_EXPECTED)
-			printf("  - %s\n", e->reasons.p[i].text);
-}
-
-static void tell(const assay_env *e, const struct env_args *a, assay_str json)
-{
-	size_t n = assay_env_partial(e);
-	printf("Environment snapshot: %s (schema_version=1.1)%s\n",
-	       a->output ? a->output : "not kept (-o FILE keeps it)", n ? " [PARTIAL]" : "");
-	assay_env_summary(e, stdout);
-	print_reasons(e);
-	if (a->verbose)
-		printf("\n--- Full snapshot ---\n%s\n", json.p);
-	if (n)
-		printf("\n[PARTIAL, %zu reason(s)]\n", n);
-	else
-		printf("\n[OK]\n");
-}
-
 /* JSON text is padded: the cursor may load past its end. */
 static assay_str snapshot_text(assay_arena *a, const assay_env *e)
 {
@@ -217,7 +189,7 @@ static int deliver(const assay_env *e, const struct env_args *a, assay_str json)
 	if (quiet)
 		printf("%s\n", json.p);
 	else
-		tell(e, a, json);
+		assay_env_text(stdout, e, a->output, a->verbose ? json.p : NULL);
 	return ASSAY_EXIT_OK;
 }
 

@@ -379,7 +379,7 @@ static bool run_command(recording *r, const struct args *a, int64_t period, assa
 					      "", period);
 	bool ok = assay_record_command(r, v.text.p, err);
 	if (sampler)
-		r->telemetry = assay_sampler_stop(sampler);
+		r->end.telemetry = assay_sampler_stop(sampler);
 	assay_vec_free(&v.text);
 	return ok;
 }

@@ -6,7 +6,7 @@
 
 #include "cmd/recorders.h"
 #include "model/run.h"
-#include "probe/telemetry.h"
+#include "render/recorded.h"
 
 typedef struct record_args {
 	const char *out, *telemetry, *telemetry_file, *only_range, *steps_from;
@@ -19,28 +19,6 @@ typedef struct record_args {
 typedef struct record_keep {
 	int64_t ns, bytes;
 } record_keep;
-
-/* Why a process that the command started is not recorded: X(ID, name, sentence). */
-#define RECORD_WHY_LIST(X)                                                                         \
-	X(OK, "none", "")                                                                          \
-	X(ENVIRONMENT, "environment", "its environment was cleaned")                               \
-	X(RIGHTS, "rights", "it runs with other rights")                                           \
-	X(ROOT, "root", "it runs in another root directory")                                       \
-	X(STATIC, "static", "it is linked statically")                                             \
-	X(MACHINE, "machine", "it is made for another machine")
-typedef enum record_why {
-#define X(id, name, text) RECORD_CHILD_##id,
-	RECORD_WHY_LIST(X)
-#undef X
-} record_why;
-
-typedef struct record_child {
-	pid_t pid;
-	record_why why;
-	int64_t found; /* CLOCK_REALTIME */
-	bool gpu;      /* it had a vendor's library loaded */
-	char name[32];
-} record_child;
 
 /* Orders to the recorded processes while they run. */
 typedef struct record_control record_control;
@@ -57,22 +35,12 @@ struct recording {
 	int lock;          /* dir, open and locked */
 	const char *rings; /* absolute; equals dir when there is no shared memory to put them in */
 	const char *library[ASSAY_RECORDERS]; /* NULL: not built */
-	const char *note; /* why a vendor's work cannot be recorded, NULL: it can */
-	char **command;   /* NULL when another assay ran it, which was killed */
+	char **command;                       /* NULL when another assay ran it, which was killed */
 	int64_t start_real, start_boot, stop_real, stop_boot;
 	bool silent; /* another rank of the job tells the user */
 	int status;  /* exit status to pass on */
-	int signal;  /* that ended the command, 0 none */
-	uint64_t salvaged;
-	uint64_t kept;    /* records that are still in memory: they could not be written */
-	uint32_t failed;  /* chunks that could not be written */
-	uint32_t refused; /* files that call themselves rings and are none, or not of this run */
-	uint32_t orphans; /* rings whose capture is gone */
-	uint32_t still_running; /* processes that outlive the command */
-	assay_sampled telemetry;
+	assay_recorded end;
 	bool watch; /* for processes that cannot be recorded */
-	const record_child *unrecorded;
-	size_t unrecorded_n;
 	record_keep keep;
 	record_control *control; /* until the command ended; NULL: there is none */
 	record_env *env;         /* NULL: there is none */
@@ -98,7 +66,7 @@ typedef struct record_children record_children;
 record_children *assay_children_start(assay_arena *a, pid_t command);
 /* Those that were found and left no trace in `dir`, and how many; they live as long as assay. Call
  * it before salvage, which writes traces. */
-size_t assay_children_stop(record_children *c, const char *dir, const record_child **out);
+size_t assay_children_stop(record_children *c, const char *dir, const assay_unrecorded **out);
 
 /* TIME, BYTES or both with a comma between; false: it is neither. NULL: all is kept. */
 bool assay_record_keep(const char *text, record_keep *out);
@@ -131,9 +99,7 @@ bool assay_record_write(const recording *r, const record_args *a, const assay_ru
  */
 bool assay_record_complete(const recording *r, assay_str before, const assay_run *run,
 			   assay_err *err);
-/* What was taken from memory, what could not be, and by whom it is still used. */
-void assay_record_leftovers(const recording *r);
 /* One screen on stderr: what was recorded, lost, and the next command to type. */
-void assay_record_summary(const recording *r, const record_args *a, const assay_run *run);
+void assay_record_summary(recording *r, const record_args *a, const assay_run *run);
 
 #endif

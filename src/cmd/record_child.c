@@ -82,8 +82,8 @@ static void wait_for(recording *r, pid_t pid)
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (WIFSIGNALED(status))
-		r->signal = WTERMSIG(status);
-	r->status = r->signal ? 128 + r->signal : WEXITSTATUS(status);
+		r->end.signal = WTERMSIG(status);
+	r->status = r->end.signal ? 128 + r->end.signal : WEXITSTATUS(status);
 }
 
 bool assay_record_command(recording *r, char **env, assay_err *err)
@@ -114,7 +114,7 @@ bool assay_record_command(recording *r, char **env, assay_err *err)
 		wait_for(r, pid);
 	child_pid = 0;
 	if (watched)
-		r->unrecorded_n = assay_children_stop(watched, r->dir, &r->unrecorded);
+		r->end.unrecorded_n = assay_children_stop(watched, r->dir, &r->end.unrecorded);
 	bell = -1;
 	assay_record_control_end(r->control);
 	if (pid > 0 && !told) /* a second Ctrl-C must not come between records and their file */

@@ -50,7 +50,7 @@ struct record_children {
 	assay_vec(process) seen;
 	assay_map by_pid; /* pid -> row of seen */
 	assay_vec(char) text;
-	assay_vec(record_child) found;
+	assay_vec(assay_unrecorded) found;
 	assay_err err; /* why it ended before it was stopped, if it did */
 };
 
@@ -109,7 +109,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 
 /* Is the program made for this machine, and with a loader that finds libraries? What is no ELF file
  * is none of our business. */
-static record_why why_of_elf(int fd)
+static assay_unrecorded_why why_of_elf(int fd)
 {
 #if defined(__aarch64__)
 	enum { MACHINE = EM_AARCH64 };
@@ -118,36 +118,37 @@ static record_why why_of_elf(int fd)
 #endif
 	Elf64_Ehdr h = {0};
 	if (pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h || memcmp(h.e_ident, ELFMAG, SELFMAG))
-		return RECORD_CHILD_OK;
+		return ASSAY_UNRECORDED_OK;
 	if (h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_machine != MACHINE)
-		return RECORD_CHILD_MACHINE;
+		return ASSAY_UNRECORDED_MACHINE;
 	for (int i = 0; i < h.e_phnum; i++) {
 		Elf64_Phdr p;
 		off_t at = (off_t)(h.e_phoff + (uint64_t)i * h.e_phentsize);
 		if (pread(fd, &p, sizeof p, at) == (ssize_t)sizeof p && p.p_type == PT_INTERP)
-			return RECORD_CHILD_OK;
+			return ASSAY_UNRECORDED_OK;
 	}
-	return RECORD_CHILD_STATIC;
+	return ASSAY_UNRECORDED_STATIC;
 }
 
-static record_why why_of_program(pid_t pid)
+static assay_unrecorded_why why_of_program(pid_t pid)
 {
 	char path[64];
 	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	record_why why = fd >= 0 ? why_of_elf(fd) : RECORD_CHILD_OK;
+	assay_unrecorded_why why = fd >= 0 ? why_of_elf(fd) : ASSAY_UNRECORDED_OK;
 	if (fd >= 0)
 		close(fd);
 	return why;
 }
 
 /* False: it is on its way into another program, look again. */
-static bool why_of(record_children *c, process *p, record_why *why)
+static bool why_of(record_children *c, process *p, assay_unrecorded_why *why)
 {
 	struct stat root;
-	*why = RECORD_CHILD_OK;
+	*why = ASSAY_UNRECORDED_OK;
 	if (!read_text(c, p->pid, "environ")) {
-		*why = errno == EACCES || errno == EPERM ? RECORD_CHILD_RIGHTS : RECORD_CHILD_OK;
+		*why = errno == EACCES || errno == EPERM ? ASSAY_UNRECORDED_RIGHTS
+							 : ASSAY_UNRECORDED_OK;
 		return true;
 	}
 	bool bare = !c->text.n && !p->bare;
@@ -155,9 +156,9 @@ static bool why_of(record_children *c, process *p, record_why *why)
 	if (bare) /* being filled, or really empty: the next look tells */
 		return false;
 	if (!names_us(c))
-		*why = RECORD_CHILD_ENVIRONMENT;
+		*why = ASSAY_UNRECORDED_ENVIRONMENT;
 	else if (stat_of(p->pid, "root", &root) && !same_file(&root, &c->root))
-		*why = RECORD_CHILD_ROOT;
+		*why = ASSAY_UNRECORDED_ROOT;
 	else
 		*why = why_of_program(p->pid);
 	return true;
@@ -175,9 +176,9 @@ static bool has_gpu(record_children *c, pid_t pid)
 	return found;
 }
 
-static void add_found(record_children *c, process *p, record_why why)
+static void add_found(record_children *c, process *p, assay_unrecorded_why why)
 {
-	record_child found = {.pid = p->pid, .why = why, .found = assay_clock(CLOCK_REALTIME)};
+	assay_unrecorded found = {.pid = p->pid, .why = why, .found = assay_clock(CLOCK_REALTIME)};
 	if (read_text(c, p->pid, "comm"))
 		snprintf(found.name, sizeof found.name, "%.*s", (int)strcspn(c->text.p, "\n"),
 			 c->text.p);
@@ -187,11 +188,11 @@ static void add_found(record_children *c, process *p, record_why why)
 
 static void settle(record_children *c, process *p)
 {
-	record_why why;
+	assay_unrecorded_why why;
 	if (p->settled || !why_of(c, p, &why))
 		return;
 	p->settled = true;
-	if (why != RECORD_CHILD_OK)
+	if (why != ASSAY_UNRECORDED_OK)
 		add_found(c, p, why);
 }
 
@@ -291,7 +292,7 @@ record_children *assay_children_start(assay_arena *a, pid_t command)
 /* Is there a trace of it that was written since it was found? A title that a process gives itself
  * overwrites its environment, a change of root or rights may come after its recording began. A
  * trace of what it was before an exec is not written any more. */
-static bool is_recorded(const char *dir, const record_child *child)
+static bool is_recorded(const char *dir, const assay_unrecorded *child)
 {
 	DIR *d = opendir(dir);
 	char number[16];
@@ -310,7 +311,7 @@ static bool is_recorded(const char *dir, const record_child *child)
 	return found;
 }
 
-size_t assay_children_stop(record_children *c, const char *dir, const record_child **out)
+size_t assay_children_stop(record_children *c, const char *dir, const assay_unrecorded **out)
 {
 	pthread_mutex_lock(&c->lock);
 	atomic_store(&c->stopping, 1);
@@ -338,15 +339,15 @@ TEST(programs_for_another_machine_or_without_a_loader_are_told)
 	int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	FILE *f = tmpfile();
 	CHECK(own >= 0 && f);
-	CHECK_EQ(why_of_elf(own), RECORD_CHILD_OK);
-	CHECK_EQ(why_of_elf(fileno(f)), RECORD_CHILD_OK);
+	CHECK_EQ(why_of_elf(own), ASSAY_UNRECORDED_OK);
+	CHECK_EQ(why_of_elf(fileno(f)), ASSAY_UNRECORDED_OK);
 	CHECK(pread(own, &h, sizeof h, 0) == (ssize_t)sizeof h);
 	h.e_phnum = 0;
 	CHECK(pwrite(fileno(f), &h, sizeof h, 0) == (ssize_t)sizeof h);
-	CHECK_EQ(why_of_elf(fileno(f)), RECORD_CHILD_STATIC);
+	CHECK_EQ(why_of_elf(fileno(f)), ASSAY_UNRECORDED_STATIC);
 	h.e_machine = EM_386;
 	CHECK(pwrite(fileno(f), &h, sizeof h, 0) == (ssize_t)sizeof h);
-	CHECK_EQ(why_of_elf(fileno(f)), RECORD_CHILD_MACHINE);
+	CHECK_EQ(why_of_elf(fileno(f)), ASSAY_UNRECORDED_MACHINE);
 	fclose(f);
 	close(own);
 	return 0;

@@ -12,12 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/fmt.h"
 #include "base/input.h"
 #include "cmd/cmd.h"
 #include "cmd/record.h"
 #include "read/rings.h"
-#include "render/report.h"
 #include "wire/clock.h"
 #include "wire/control.h"
 #include "wire/salvage.h"
@@ -31,24 +29,24 @@ static void salvage_one(recording *r, int rings, int run, const char *name)
 	assay_salvaged n;
 	switch (assay_salvage(rings, run, name, &n)) {
 	case ASSAY_SALVAGE_ALIVE:
-		r->still_running++;
+		r->end.still_running++;
 		break;
 	case ASSAY_SALVAGE_KEPT:
-		r->kept += n.lost;
+		r->end.kept += n.lost;
 		break;
 	case ASSAY_SALVAGE_REFUSED:
-		r->refused++;
+		r->end.refused++;
 		break;
 	case ASSAY_SALVAGE_ORPHAN:
 		/* nothing is removed from a folder that is not ours */
 		if (!r->command || unlinkat(rings, name, 0) < 0)
-			r->orphans++;
+			r->end.orphans++;
 		break;
 	case ASSAY_SALVAGE_DONE:
 		break;
 	}
-	r->salvaged += n.records;
-	r->failed += n.failed;
+	r->end.salvaged += n.records;
+	r->end.failed += n.failed;
 }
 
 static bool is_ring(const char *name)
@@ -160,15 +158,6 @@ static bool open_run(recording *r, const char *run, assay_str *description, assa
 	return true;
 }
 
-static void say(const recording *r, const assay_run *run)
-{
-	char n[ASSAY_FMT];
-	fprintf(stderr, "assay: recovered %s records into %s\n", assay_fmt_count(n, r->salvaged),
-		r->dir);
-	assay_ledger_text(stderr, "  ", run);
-	assay_record_leftovers(r);
-}
-
 static bool recover(const record_args *a, const char *dir, assay_err *err)
 {
 	recording r = {.lock = -1};
@@ -177,15 +166,16 @@ static bool recover(const record_args *a, const char *dir, assay_err *err)
 	if (ok) {
 		r.stop_real = assay_clock(CLOCK_REALTIME);
 		assay_record_salvage(&r);
-		if (!r.still_running)
+		if (!r.end.still_running)
 			drop_beside(&r, r.dir);
 		assay_run *run = assay_record_read(&r);
 		ok = assay_record_complete(&r, description, run, err);
+		r.end.dir = r.dir;
 		if (ok && !a->quiet)
-			say(&r, run);
+			assay_recovered_text(stderr, &r.end, run);
 		assay_run_free(run);
 	}
-	if (ok && (r.kept || r.failed))
+	if (ok && (r.end.kept || r.end.failed))
 		ok = assay_fail(err, ASSAY_IO, 0, "%s: not all of it could be written", dir);
 	if (r.lock >= 0)
 		close(r.lock);

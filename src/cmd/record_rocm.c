@@ -133,7 +133,7 @@ static const char *sdk_here(recording *r)
 		return NULL;
 	const char *sdk = find_sdk(r);
 	if (!sdk && access("/dev/kfd", F_OK) == 0)
-		r->note =
+		r->end.note =
 			"an AMD GPU is here, but no librocprofiler-sdk.so: install rocprofiler-sdk, or set ROCM_PATH";
 	return sdk && realpath(sdk, path) ? assay_printf(&r->arena, "%s", path) : sdk;
 }

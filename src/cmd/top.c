@@ -7,21 +7,19 @@
 #include <unistd.h>
 
 #include "api/job.h"
-#include "base/fmt.h"
-#include "base/sort.h"
 #include "cmd/captures.h"
 #include "cmd/cmd.h"
 #include "cmd/tail.h"
 #include "read/reader.h"
 #include "read/rings.h"
+#include "render/recent.h"
 #include "render/report.h"
 #include "wire/clock.h"
 
-enum { RANKS_SHOWN = 8, ROWS = 24, SHARE = 4, SHOWN_BYTES = 64 << 20 };
+enum { ROWS = 24, SHARE = 4, SHOWN_BYTES = 64 << 20 };
 #define EVERY_NS 2000000000ll
 #define SHOWN_NS 30000000000ll /* what is looked at of a job that goes on, at least */
 #define LAST_NS  10000000000ll
-#define STALE_NS 3000000000ll
 
 struct top_args {
 	int64_t every, last;
@@ -106,132 +104,14 @@ static assay_run *read_now(job_seen *job, const struct top_args *a, size_t *aliv
 	return run;
 }
 
-/* ---- the last stretch ---- */
-
-typedef struct rank_now {
-	uint32_t group;
-	int64_t latest; /* end of the last thing seen */
-	uint64_t kernels, steps;
-	int64_t step_ns; /* of the steps, summed */
-	int64_t busy;    /* union of work on its devices */
-} rank_now;
-typedef struct ranks_now {
-	size_t n;
-	assay_vec(rank_now) rank;
-	assay_vec(uint32_t) of_group; /* one more than its place, 0 none */
-} ranks_now;
-
-static rank_now *rank_of(ranks_now *all, uint32_t group)
-{
-	while (all->of_group.n <= group)
-		*assay_push(&all->of_group) = 0;
-	uint32_t *place = &all->of_group.p[group];
-	if (!*place) {
-		*assay_push(&all->rank) = (rank_now){.group = group, .latest = INT64_MIN};
-		*place = (uint32_t)++all->n;
-	}
-	return &all->rank.p[*place - 1];
-}
-
-static void see(ranks_now *all, uint32_t group, int64_t end)
-{
-	rank_now *r = rank_of(all, group);
-	r->latest = end > r->latest ? end : r->latest;
-}
-
-static void find_latest(const assay_tables *t, ranks_now *all)
-{
-	for (uint32_t i = 0; i < t->source.n; i++)
-		rank_of(all, assay_group_of(t, i));
-	for (size_t i = 0; i < t->gpu.n; i++)
-		see(all, assay_track_group(t, t->gpu.track[i]), t->gpu.ts[i] + t->gpu.dur[i]);
-	for (size_t i = 0; i < t->host.n; i++)
-		see(all, assay_track_group(t, t->host.track[i]), t->host.ts[i] + t->host.dur[i]);
-}
-
-static void add_steps(const assay_tables *t, ranks_now *all, int64_t last)
-{
-	for (size_t i = 0; i < t->step.n; i++) {
-		rank_now *r = rank_of(all, assay_group_of(t, t->step.source[i]));
-		int64_t end = t->step.ts[i] + t->step.dur[i];
-		if (end <= r->latest - last)
-			continue;
-		r->steps++;
-		r->step_ns += t->step.dur[i];
-	}
-}
-
-/* Work in the order of its start: what reaches beyond all before it is busy. */
-static void add_work(const assay_tables *t, ranks_now *all, int64_t last)
-{
-	assay_vec(uint32_t) rows = {0};
-	assay_vec(int64_t) until = {0};
-	for (uint32_t i = 0; i < t->gpu.n; i++)
-		*assay_push(&rows) = i;
-	for (size_t i = 0; i < all->n; i++)
-		*assay_push(&until) = all->rank.p[i].latest - last;
-	if (rows.n)
-		assay_sort_rows(rows.p, rows.n, t->gpu.ts);
-	for (size_t i = 0; i < rows.n; i++) {
-		uint32_t g = rows.p[i];
-		rank_now *r = rank_of(all, assay_track_group(t, t->gpu.track[g]));
-		int64_t *reached = &until.p[r - all->rank.p], from = t->gpu.ts[g];
-		int64_t end = from + t->gpu.dur[g];
-		if (end <= *reached)
-			continue;
-		r->kernels += t->gpu.kind[g] == ASSAY_GPU_KERNEL;
-		r->busy += end - (from > *reached ? from : *reached);
-		*reached = end;
-	}
-	assay_vec_free(&rows);
-	assay_vec_free(&until);
-}
-
 /* ---- showing ---- */
-
-static void print_rank(FILE *out, const assay_run *run, const rank_now *r, int64_t last)
-{
-	const assay_source_table *s = &run->part.t.source;
-	char step[ASSAY_FMT] = "-", age[ASSAY_FMT], who[32] = "-";
-	double seconds = (double)last / 1e9;
-	int64_t now = assay_clock(CLOCK_REALTIME);
-	int64_t old = r->latest == INT64_MIN ? 0 : now - (r->latest + s->base[r->group]);
-	if (s->rank[r->group] >= 0)
-		snprintf(who, sizeof who, "%d", s->rank[r->group]);
-	if (r->steps)
-		assay_fmt_time(step, r->step_ns / (int64_t)r->steps);
-	fprintf(out, "  %6s %10.2f %10s %12.0f %7.1f%%", who, (double)r->steps / seconds, step,
-		(double)r->kernels / seconds, 100 * (double)r->busy / (double)last);
-	if (r->latest == INT64_MIN)
-		fprintf(out, "   nothing yet");
-	else if (s->epoch[r->group] && old > STALE_NS)
-		fprintf(out, "   nothing for %s", assay_fmt_time(age, old));
-	fprintf(out, "\n");
-}
-
-static void print_ranks(FILE *out, const assay_run *run, int64_t last)
-{
-	ranks_now all = {0};
-	char span[ASSAY_FMT];
-	find_latest(&run->part.t, &all);
-	add_steps(&run->part.t, &all, last);
-	add_work(&run->part.t, &all, last);
-	fprintf(out, "  %6s %10s %10s %12s %8s   in the last %s\n", "rank", "steps/s", "step",
-		"kernels/s", "busy", assay_fmt_time(span, last));
-	for (size_t i = 0; i < all.n && i < RANKS_SHOWN; i++)
-		print_rank(out, run, &all.rank.p[i], last);
-	if (all.n > RANKS_SHOWN)
-		fprintf(out, "  %zu more processes\n", all.n - RANKS_SHOWN);
-	assay_vec_free(&all.rank);
-	assay_vec_free(&all.of_group);
-}
 
 static size_t screen_rows(void)
 {
 	struct winsize w = {0};
 	return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_row > 4
 		       ? w.ws_row
-		       : ROWS + RANKS_SHOWN + 4;
+		       : ROWS + ASSAY_RECENT_SHOWN + 4;
 }
 
 /* As many lines as the screen has. */
@@ -264,7 +144,9 @@ static bool show(assay_run *run, const struct top_args *a, char **runs, size_t a
 		alive, alive == 1 ? "" : "es");
 	bool ok = assay_run_analyze(run, NULL, &err);
 	if (ok) {
-		print_ranks(out, run, a->last ? a->last : LAST_NS);
+		assay_recent recent = assay_recent_of(&run->part.t, a->last ? a->last : LAST_NS);
+		assay_recent_text(out, run, &recent, assay_clock(CLOCK_REALTIME));
+		assay_recent_free(&recent);
 		fputc('\n', out);
 		assay_report_text(
 			out, run,

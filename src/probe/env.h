@@ -12,6 +12,8 @@
 #include "base/jsonw.h"
 #include "probe/root.h"
 
+#define ASSAY_ENV_SCHEMA "1.1"
+
 typedef enum assay_tri { ASSAY_TRI_UNKNOWN, ASSAY_TRI_NO, ASSAY_TRI_YES } assay_tri;
 
 typedef struct assay_num {

@@ -699,7 +699,7 @@ static void assay_block(const assay_env *e, assay_jsonw *w)
 void assay_env_write(const assay_env *e, assay_jsonw *w)
 {
 	assay_jsonw_open(w, NULL, '{');
-	assay_jsonw_z(w, "schema_version", "1.1");
+	assay_jsonw_z(w, "schema_version", ASSAY_ENV_SCHEMA);
 	assay_jsonw_z(w, "captured_at", e->captured_at);
 	if (e->system_health)
 		assay_jsonw_raw(w, "system_health", assay_str_of(e->system_health));

@@ -180,7 +180,7 @@ static void torch_lines(const assay_env *e, FILE *out)
 	fprintf(out, "\n");
 }
 
-void assay_env_summary(const assay_env *e, FILE *out)
+static void print_summary(const assay_env *e, FILE *out)
 {
 	start(out, "runtime:");
 	bool other = e->container_kind && strcmp(e->container_kind, e->context);
@@ -198,4 +198,32 @@ void assay_env_summary(const assay_env *e, FILE *out)
 	fprintf(out,
 		e->system_health ? "present\n" : "not asked or not there (system_health=null)\n");
 	torch_lines(e, out);
+}
+
+static void print_reasons(FILE *out, const assay_env *e)
+{
+	if (e->findings.n)
+		fprintf(out, "\nFindings:\n");
+	for (size_t i = 0; i < e->findings.n; i++)
+		fprintf(out, "  - %s: %s\n", e->findings.p[i].code, e->findings.p[i].text);
+	if (assay_env_partial(e))
+		fprintf(out, "\nPartial reasons:\n");
+	for (size_t i = 0; i < e->reasons.n; i++)
+		if (e->reasons.p[i].level != ASSAY_LEVEL_EXPECTED)
+			fprintf(out, "  - %s\n", e->reasons.p[i].text);
+}
+
+void assay_env_text(FILE *out, const assay_env *e, const char *path, const char *json)
+{
+	size_t n = assay_env_partial(e);
+	fprintf(out, "Environment snapshot: %s (schema_version=" ASSAY_ENV_SCHEMA ")%s\n",
+		path ? path : "not kept (-o FILE keeps it)", n ? " [PARTIAL]" : "");
+	print_summary(e, out);
+	print_reasons(out, e);
+	if (json)
+		fprintf(out, "\n--- Full snapshot ---\n%s\n", json);
+	if (n)
+		fprintf(out, "\n[PARTIAL, %zu reason(s)]\n", n);
+	else
+		fprintf(out, "\n[OK]\n");
 }

@@ -8,8 +8,9 @@
 #include "envs/diff.h"
 #include "probe/env.h"
 
-/* About 18 labelled lines, one a block. */
-void assay_env_summary(const assay_env *env, FILE *out);
+/* About 18 labelled lines, one a block, and what is missing. path: where it is kept, NULL nowhere;
+ * json: the whole of it, NULL not shown. */
+void assay_env_text(FILE *out, const assay_env *env, const char *path, const char *json);
 
 typedef struct assay_env_telling {
 	const char *baseline; /* NULL: the majority */

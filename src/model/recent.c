@@ -1,0 +1,85 @@
+/* What each process of a recording did in its last stretch. */
+#include "model/recent.h"
+
+#include "base/sort.h"
+
+static assay_recent_rank *rank_of(assay_recent *all, uint32_t group)
+{
+	while (all->of_group.n <= group)
+		*assay_push(&all->of_group) = 0;
+	uint32_t *place = &all->of_group.p[group];
+	if (!*place) {
+		*assay_push(&all->rank) = (assay_recent_rank){.group = group, .latest = INT64_MIN};
+		*place = (uint32_t)all->rank.n;
+	}
+	return &all->rank.p[*place - 1];
+}
+
+static void see(assay_recent *all, uint32_t group, int64_t end)
+{
+	assay_recent_rank *r = rank_of(all, group);
+	r->latest = end > r->latest ? end : r->latest;
+}
+
+static void find_latest(const assay_tables *t, assay_recent *all)
+{
+	for (uint32_t i = 0; i < t->source.n; i++)
+		rank_of(all, assay_group_of(t, i));
+	for (size_t i = 0; i < t->gpu.n; i++)
+		see(all, assay_track_group(t, t->gpu.track[i]), t->gpu.ts[i] + t->gpu.dur[i]);
+	for (size_t i = 0; i < t->host.n; i++)
+		see(all, assay_track_group(t, t->host.track[i]), t->host.ts[i] + t->host.dur[i]);
+}
+
+static void add_steps(const assay_tables *t, assay_recent *all)
+{
+	for (size_t i = 0; i < t->step.n; i++) {
+		assay_recent_rank *r = rank_of(all, assay_group_of(t, t->step.source[i]));
+		int64_t end = t->step.ts[i] + t->step.dur[i];
+		if (end <= r->latest - all->last)
+			continue;
+		r->steps++;
+		r->step_ns += t->step.dur[i];
+	}
+}
+
+/* Work in the order of its start: what reaches beyond all before it is busy. */
+static void add_work(const assay_tables *t, assay_recent *all)
+{
+	assay_vec(uint32_t) rows = {0};
+	assay_vec(int64_t) until = {0};
+	for (uint32_t i = 0; i < t->gpu.n; i++)
+		*assay_push(&rows) = i;
+	for (size_t i = 0; i < all->rank.n; i++)
+		*assay_push(&until) = all->rank.p[i].latest - all->last;
+	if (rows.n)
+		assay_sort_rows(rows.p, rows.n, t->gpu.ts);
+	for (size_t i = 0; i < rows.n; i++) {
+		uint32_t g = rows.p[i];
+		assay_recent_rank *r = rank_of(all, assay_track_group(t, t->gpu.track[g]));
+		int64_t *reached = &until.p[r - all->rank.p], from = t->gpu.ts[g];
+		int64_t end = from + t->gpu.dur[g];
+		if (end <= *reached)
+			continue;
+		r->kernels += t->gpu.kind[g] == ASSAY_GPU_KERNEL;
+		r->busy += end - (from > *reached ? from : *reached);
+		*reached = end;
+	}
+	assay_vec_free(&rows);
+	assay_vec_free(&until);
+}
+
+assay_recent assay_recent_of(const assay_tables *t, int64_t last)
+{
+	assay_recent all = {.last = last};
+	find_latest(t, &all);
+	add_steps(t, &all);
+	add_work(t, &all);
+	return all;
+}
+
+void assay_recent_free(assay_recent *r)
+{
+	assay_vec_free(&r->rank);
+	assay_vec_free(&r->of_group);
+}

@@ -1,0 +1,14 @@
+/* The processes of a recording that goes on. */
+#ifndef ASSAY_RENDER_RECENT_H
+#define ASSAY_RENDER_RECENT_H
+
+#include <stdio.h>
+
+#include "model/recent.h"
+
+enum { ASSAY_RECENT_SHOWN = 8 };
+
+/* A line each of the first ones; now: CLOCK_REALTIME, to tell who fell silent. */
+void assay_recent_text(FILE *out, const assay_run *run, const assay_recent *all, int64_t now);
+
+#endif

@@ -1,0 +1,181 @@
+/* What a recording came to. */
+#include "render/recorded.h"
+
+#include <inttypes.h>
+
+#include "base/fmt.h"
+#include "render/report.h"
+
+typedef struct tally {
+	uint64_t kernels, copies, sets, calls, ranges, waits, resolved, allocs, processes;
+} tally;
+
+static void count_gpu(const assay_tables *t, tally *n)
+{
+	for (size_t i = 0; i < t->gpu.n; i++) {
+		n->kernels += t->gpu.kind[i] == ASSAY_GPU_KERNEL;
+		n->copies += t->gpu.kind[i] == ASSAY_GPU_MEMCPY;
+		n->sets += t->gpu.kind[i] == ASSAY_GPU_MEMSET;
+	}
+}
+
+static tally count_rows(const assay_run *run)
+{
+	tally n = {0};
+	const assay_tables *t = &run->part.t;
+	count_gpu(t, &n);
+	for (size_t i = 0; i < t->host.n; i++) {
+		n.calls += assay_is_call(t->host.kind[i]);
+		n.ranges += t->host.kind[i] == ASSAY_HOST_MARKER;
+	}
+	for (size_t i = 0; i < t->wait.n; i++)
+		n.resolved += t->wait.class[i] <= ASSAY_WAIT_IS_AMBIGUOUS;
+	n.waits = t->wait.n;
+	n.allocs = t->alloc.n;
+	n.processes = t->source.n;
+	return n;
+}
+
+static const struct {
+	const char *name, *text;
+} whys[] = {
+#define X(id, name, text) {name, text},
+	ASSAY_UNRECORDED_LIST(X)
+#undef X
+};
+
+void assay_unrecorded_json(assay_jsonw *w, const assay_recorded *r)
+{
+	assay_jsonw_open(w, "unrecorded", '[');
+	for (size_t i = 0; i < r->unrecorded_n; i++) {
+		const assay_unrecorded *c = &r->unrecorded[i];
+		assay_jsonw_open_flat(w, NULL, '{');
+		assay_jsonw_i64(w, "pid", c->pid);
+		assay_jsonw_z(w, "name", c->name);
+		assay_jsonw_z(w, "why", whys[c->why].name);
+		assay_jsonw_bool(w, "gpu", c->gpu);
+		assay_jsonw_close(w, '}');
+	}
+	assay_jsonw_close(w, ']');
+}
+
+void assay_recorded_counts_json(assay_jsonw *w, const assay_run *run)
+{
+	tally n = count_rows(run);
+	assay_jsonw_open(w, "counts", '{');
+	assay_jsonw_u64(w, "processes", n.processes);
+	assay_jsonw_u64(w, "kernels", n.kernels);
+	assay_jsonw_u64(w, "copies", n.copies);
+	assay_jsonw_u64(w, "memsets", n.sets);
+	assay_jsonw_u64(w, "calls", n.calls);
+	assay_jsonw_u64(w, "ranges", n.ranges);
+	assay_jsonw_u64(w, "waits", n.waits);
+	assay_jsonw_u64(w, "waits_resolved", n.resolved);
+	assay_jsonw_u64(w, "allocations", n.allocs);
+	assay_jsonw_close(w, '}');
+	assay_issues_json(w, "losses", run);
+	assay_ledger_json(w, "ledger", run);
+}
+
+static void line(FILE *out, const char *what, uint64_t n, const char *more)
+{
+	if (n)
+		fprintf(out, "  %12" PRIu64 "  %s%s\n", n, what, more);
+}
+
+static void print_rows(FILE *out, const assay_recorded *r, const assay_run *run, const tally *n)
+{
+	char resolved[64] = "", telemetry[64];
+	if (n->waits)
+		snprintf(resolved, sizeof resolved,
+			 " (of %" PRIu64 " it is known what they waited for)", n->resolved);
+	line(out, "processes", n->processes, "");
+	line(out, "kernels", n->kernels, "");
+	line(out, "copies", n->copies, "");
+	line(out, "memsets", n->sets, "");
+	line(out, "runtime and driver calls", n->calls, "");
+	line(out, "waits", n->waits, resolved);
+	line(out, "annotation ranges", n->ranges, "");
+	snprintf(telemetry, sizeof telemetry, " of %u GPU%s, from %s", r->telemetry.devices,
+		 r->telemetry.devices == 1 ? "" : "s", r->telemetry.from ? r->telemetry.from : "");
+	line(out, "telemetry samples", r->telemetry.rows, telemetry);
+	assay_ledger_text(out, "  ", run);
+	line(out, "records could not be written", r->kept, "");
+	if (r->failed)
+		fprintf(out,
+			"  %u writes of records failed: no space, or the files were closed or taken away\n",
+			r->failed);
+}
+
+static void print_leftovers(FILE *out, const assay_recorded *r)
+{
+	if (r->salvaged)
+		fprintf(out,
+			"  %" PRIu64 " records were taken from memory the command left behind\n",
+			r->salvaged);
+	if (r->refused)
+		fprintf(out, "  %u files called rings are not of this run and were left alone\n",
+			r->refused);
+	if (r->orphans)
+		fprintf(out, "  %u processes left records whose trace is no longer there\n",
+			r->orphans);
+	if (r->kept)
+		fprintf(out, "  with room for them: assay record --recover %s\n", r->dir);
+	if (r->still_running)
+		fprintf(out, "  %u of its processes still run and go on recording\n",
+			r->still_running);
+}
+
+/* Programs with a GPU each; of the others how many. */
+static void print_unrecorded(FILE *out, const assay_recorded *r)
+{
+	size_t others = 0;
+	assay_arena scratch = {0};
+	for (size_t i = 0; i < r->unrecorded_n; i++) {
+		const assay_unrecorded *c = &r->unrecorded[i];
+		others += !c->gpu;
+		if (c->gpu)
+			fprintf(out, "  process %d (%s) uses a GPU and was not recorded: %s\n",
+				(int)c->pid, assay_fmt_safe(&scratch, assay_str_of(c->name)),
+				whys[c->why].text);
+	}
+	assay_arena_free(&scratch);
+	if (others)
+		fprintf(out,
+			"  %zu processes without a GPU could not have been recorded; run.json names them\n",
+			others);
+}
+
+void assay_recorded_text(FILE *out, const assay_recorded *r, const assay_run *run)
+{
+	tally n = count_rows(run);
+	fprintf(out, "\nassay: recorded %.2f s into %s\n", (double)r->ns / 1e9, r->dir);
+	print_rows(out, r, run, &n);
+	if (n.processes && !run->part.t.gpu.n)
+		fprintf(out, "  no GPU work was recorded%s%s\n", r->why_empty ? ": " : "",
+			r->why_empty ? r->why_empty : "");
+	if (r->signal)
+		fprintf(out, "  the command was ended by signal %d; what it recorded is kept\n",
+			r->signal);
+	print_leftovers(out, r);
+	print_unrecorded(out, r);
+	const assay_warning_table *w = &run->part.t.warning;
+	for (size_t i = 0; i < w->n; i++)
+		fprintf(out, "  note: %s\n", assay_z(run, w->text[i]));
+	if (r->note)
+		fprintf(out, "  note: %s\n", r->note);
+	if (!n.processes)
+		fprintf(out, "  the command never used a GPU%s: there is no trace\n",
+			r->can_record ? "" : " that a recorder was built for");
+	else
+		fprintf(out, "next: assay report %s\n", r->dir);
+}
+
+void assay_recovered_text(FILE *out, const assay_recorded *r, const assay_run *run)
+{
+	char n[ASSAY_FMT];
+	fprintf(out, "assay: recovered %s records into %s\n", assay_fmt_count(n, r->salvaged),
+		r->dir);
+	assay_ledger_text(out, "  ", run);
+	print_leftovers(out, r);
+}
