@@ -27,7 +27,7 @@ static bool fail_unknown(const assay_db *db, assay_err *err)
 	    assay_db_exists(db, "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"))
 		return assay_fail(
 			err, ASSAY_UNKNOWN, 0,
-			"%s is a database of nvprof, which is not read; record with nsys or assay record",
+			"%s is a database of nvprof: `nvprof -i FILE --print-gpu-trace --print-api-trace --csv --log-file OUT.csv` makes a table of it that is read",
 			db->path);
 	return assay_fail(err, ASSAY_UNKNOWN, 0,
 			  "%s is a SQLite database without rocpd tables or tables of nsys",

@@ -1,5 +1,6 @@
 /* Tables that `nsys stats --format csv` prints: traces of the GPU, of calls and of NVTX ranges, and
- * sums by name. Units stand in the header, `Start (us)`, and change with options of nsys.
+ * sums by name; and those that nvprof printed before it. Units change with options and the length
+ * of the run: nsys writes them into the header, `Start (us)`, nvprof into a row below it.
  * docs/formats/nsys.md tells what becomes of them. */
 #include <stdio.h>
 #include <string.h>
@@ -19,30 +20,31 @@
 	X(END, "end")                                                                              \
 	X(DURATION, "duration")                                                                    \
 	X(NAME, "name|operation|range")                                                            \
-	X(CORR, "corrid")                                                                          \
-	X(GRID_X, "grdx")                                                                          \
-	X(GRID_Y, "grdy")                                                                          \
-	X(GRID_Z, "grdz")                                                                          \
-	X(BLOCK_X, "blkx")                                                                         \
-	X(BLOCK_Y, "blky")                                                                         \
-	X(BLOCK_Z, "blkz")                                                                         \
-	X(REGS, "reg/trd")                                                                         \
-	X(STATIC, "stcsmem")                                                                       \
-	X(DYNAMIC, "dymsmem")                                                                      \
-	X(BYTES, "bytes")                                                                          \
-	X(FROM, "srcmemkd")                                                                        \
-	X(TO, "dstmemkd")                                                                          \
+	X(CORR, "corrid|correlation_id")                                                           \
+	X(GRID_X, "grdx|grid x")                                                                   \
+	X(GRID_Y, "grdy|grid y")                                                                   \
+	X(GRID_Z, "grdz|grid z")                                                                   \
+	X(BLOCK_X, "blkx|block x")                                                                 \
+	X(BLOCK_Y, "blky|block y")                                                                 \
+	X(BLOCK_Z, "blkz|block z")                                                                 \
+	X(REGS, "reg/trd|registers per thread")                                                    \
+	X(STATIC, "stcsmem|static smem")                                                           \
+	X(DYNAMIC, "dymsmem|dynamic smem")                                                         \
+	X(BYTES, "bytes|size")                                                                     \
+	X(FROM, "srcmemkd|srcmemtype")                                                             \
+	X(TO, "dstmemkd|dstmemtype")                                                               \
 	X(DEVICE, "device")                                                                        \
-	X(CONTEXT, "ctx")                                                                          \
-	X(STREAM, "strm")                                                                          \
+	X(CONTEXT, "ctx|context")                                                                  \
+	X(STREAM, "strm|stream")                                                                   \
 	X(PROCESS, "pid")                                                                          \
 	X(THREAD, "tid")                                                                           \
 	X(RESULT, "result")                                                                        \
 	X(LEVEL, "lvl")                                                                            \
 	X(CALLS, "instances|num calls|calls|count")                                                \
-	X(TOTAL, "total time")                                                                     \
+	X(TOTAL, "total time|time")                                                                \
 	X(MIN, "min|minimum")                                                                      \
-	X(MAX, "max|maximum")
+	X(MAX, "max|maximum")                                                                      \
+	X(TYPE, "type")
 
 typedef enum {
 #define X(id, names) F_##id,
@@ -63,18 +65,38 @@ typedef struct table_kind {
 	const char *name;
 	field needs[5];
 	void (*put)(reader *r);
+	bool nvprof; /* with a row of units below the header */
 } table_kind;
 
+typedef struct unit {
+	const char *names;
+	int scale;      /* its power of ten */
+	int64_t binary; /* of sizes as nvprof counts them: what one is in bytes */
+} unit;
+
 struct reader {
+	assay_run *run;
 	assay_part *part;
-	const table_kind *kind;
-	int column[F_COUNT]; /* -1: not there */
-	int scale[F_COUNT];  /* the unit's power of ten */
+	const table_kind *kind;       /* NULL: lines of no table */
+	bool units_next;              /* the row below the header is due */
+	int column[F_COUNT];          /* -1: not there */
+	const unit *unit_of[F_COUNT]; /* of numbers; never NULL below a header */
 	size_t columns;
 	csv_cells row;
 	assay_sid domain; /* of sums */
+	int64_t pid;      /* of the process that nvprof speaks of; -1 */
 	uint64_t rows;
+	bool any_table;
 };
+
+static const unit units[] = {
+	{"", 0, 0},        {"ns|nsec|bytes|b", 0, 1},
+	{"us|usec", 3, 0}, {"kb", 3, 1 << 10},
+	{"ms|msec", 6, 0}, {"mb", 6, 1 << 20},
+	{"s|sec", 9, 0},   {"gb", 9, 1 << 30},
+	{"%", 0, 0},       {"b/s|kb/s|mb/s|gb/s|tb/s", 0, 0},
+};
+static const unit *const percent = &units[8];
 
 static assay_str cell(const reader *r, field f)
 {
@@ -88,10 +110,25 @@ static int64_t number(reader *r, field f, int64_t absent)
 	assay_str s = cell(r, f);
 	if (!s.n)
 		return absent;
-	if (assay_str_scaled(s, r->scale[f], &v))
+	if (assay_str_scaled(s, r->unit_of[f]->scale, &v))
 		return v;
 	assay_count(r->part, ASSAY_ISSUE_bad_number, 1);
 	return absent;
+}
+
+/* Bytes; -1 when there are none. A kilobyte is 1,000 of them to nsys and 1,024 to nvprof, which
+ * prints six digits behind the point. */
+static int64_t size(reader *r, field f)
+{
+	enum { MILLION = 1000000 };
+	int64_t v, each = r->unit_of[f]->binary;
+	assay_str s = cell(r, f);
+	if (!r->kind->nvprof || each < 2 || !s.n)
+		return number(r, f, -1);
+	if (assay_str_scaled(s, 6, &v) && v >= 0 && v < INT64_MAX / 2 / each)
+		return (v * each + MILLION / 2) / MILLION;
+	assay_count(r->part, ASSAY_ISSUE_bad_number, 1);
+	return -1;
 }
 
 static uint32_t u32(reader *r, field f, uint32_t absent)
@@ -173,10 +210,22 @@ static assay_gpu_kind work_kind(assay_str name)
 	return assay_str_starts(name, "[CUDA memset") ? ASSAY_GPU_MEMSET : ASSAY_GPU_KERNEL;
 }
 
-static assay_sid work_name(reader *r, assay_gpu_kind kind)
+/* Older nvprof: "copy(int*) [117]" has its correlation id behind the name. */
+static assay_str cut_number(assay_str name, int64_t *id)
+{
+	if (name.n < 4 || name.p[name.n - 1] != ']')
+		return name;
+	assay_str inside = {name.p, name.n - 1};
+	size_t digits = assay_digits_last(inside), at = inside.n - digits;
+	if (at < 3 || name.p[at - 1] != '[' || name.p[at - 2] != ' ' ||
+	    !assay_str_i64((assay_str){name.p + at, digits}, id))
+		return name;
+	return (assay_str){name.p, at - 2};
+}
+
+static assay_sid work_name(reader *r, assay_gpu_kind kind, assay_str name)
 {
 	assay_pool *pool = &r->part->strings;
-	assay_str name = cell(r, F_NAME);
 	if (kind == ASSAY_GPU_KERNEL)
 		return assay_intern(pool, name);
 	if (kind == ASSAY_GPU_MEMSET)
@@ -190,17 +239,20 @@ static void put_work(reader *r)
 	int64_t ts, dur;
 	if (!span(r, &ts, &dur))
 		return;
-	int64_t device = device_of(r), fixed = number(r, F_STATIC, -1),
-		dynamic = number(r, F_DYNAMIC, -1), bytes = number(r, F_BYTES, -1);
+	int64_t device = device_of(r), fixed = size(r, F_STATIC), dynamic = size(r, F_DYNAMIC),
+		bytes = size(r, F_BYTES), corr = number(r, F_CORR, 0);
+	assay_str name = cell(r, F_NAME);
+	if (r->kind->nvprof && r->column[F_CORR] < 0)
+		name = cut_number(name, &corr);
 	uint32_t g = assay_add(&r->part->t, ASSAY_T_gpu);
 	assay_gpu_table *t = &r->part->t.gpu;
-	assay_gpu_kind kind = work_kind(cell(r, F_NAME));
+	assay_gpu_kind kind = work_kind(name);
 	t->kind[g] = (uint8_t)kind;
 	t->ts[g] = ts;
 	t->dur[g] = dur;
-	t->name[g] = work_name(r, kind);
+	t->name[g] = work_name(r, kind, name);
 	t->track[g] = assay_stream_track(r->part, device, number(r, F_STREAM, -1));
-	t->corr[g] = (uint64_t)number(r, F_CORR, 0);
+	t->corr[g] = (uint64_t)corr;
 	t->context[g] = u32(r, F_CONTEXT, UINT32_MAX);
 	t->grid_x[g] = u32(r, F_GRID_X, 0);
 	t->grid_y[g] = u32(r, F_GRID_Y, 0);
@@ -212,7 +264,7 @@ static void put_work(reader *r)
 	if (fixed >= 0 && dynamic >= 0 && dynamic < UINT32_MAX)
 		t->shared[g] = assay_rocprof_u32(r->part, (uint64_t)(fixed + dynamic), UINT32_MAX);
 	/* 0.000 MB is too little to be told, not nothing */
-	t->bytes[g] = bytes || !r->scale[F_BYTES] ? bytes : -1;
+	t->bytes[g] = bytes || !r->unit_of[F_BYTES]->scale ? bytes : -1;
 	assay_count(r->part, ASSAY_ISSUE_no_name, !t->name[g]);
 }
 
@@ -233,13 +285,22 @@ static void put_host(reader *r, assay_host_kind kind, assay_str name)
 	t->dur[h] = dur;
 	t->name[h] = assay_intern(&r->part->strings, name);
 	t->track[h] =
-		assay_thread_track(r->part, number(r, F_PROCESS, -1), number(r, F_THREAD, -1));
+		assay_thread_track(r->part, number(r, F_PROCESS, r->pid), number(r, F_THREAD, -1));
 }
 
 static void put_call(reader *r)
 {
 	assay_str name = cell(r, F_NAME);
 	put_host(r, is_driver_call(name) ? ASSAY_HOST_DRIVER : ASSAY_HOST_RUNTIME, name);
+}
+
+/* With --print-api-trace beside --print-gpu-trace both are rows of one table. */
+static void put_work_or_call(reader *r)
+{
+	if (cell(r, F_DEVICE).n || cell(r, F_STREAM).n)
+		put_work(r);
+	else
+		put_call(r);
 }
 
 /* Names have their domain in front, ":step" is of none. */
@@ -260,7 +321,8 @@ static void put_sum(reader *r)
 	}
 	uint32_t s = assay_add(&r->part->t, ASSAY_T_stat);
 	assay_stat_table *t = &r->part->t.stat;
-	t->domain[s] = r->domain;
+	assay_str type = cell(r, F_TYPE);
+	t->domain[s] = type.n ? assay_intern(&r->part->strings, type) : r->domain;
 	t->name[s] = assay_intern(&r->part->strings, cell(r, F_NAME));
 	t->calls[s] = (uint64_t)calls;
 	t->total[s] = total;
@@ -269,10 +331,16 @@ static void put_sum(reader *r)
 }
 
 static const table_kind kinds[] = {
-	{"gpu_trace", {F_DURATION, F_NAME, F_CORR, F_STREAM, F_START}, put_work},
-	{"api_trace", {F_DURATION, F_NAME, F_RESULT, F_THREAD, F_START}, put_call},
-	{"nvtx_trace", {F_DURATION, F_NAME, F_LEVEL, F_THREAD, F_START}, put_range},
-	{"sum", {F_TOTAL, F_NAME, F_CALLS}, put_sum},
+	{"gpu_trace", {F_DURATION, F_NAME, F_CORR, F_STREAM, F_START}, put_work, false},
+	{"api_trace", {F_DURATION, F_NAME, F_RESULT, F_THREAD, F_START}, put_call, false},
+	{"nvtx_trace", {F_DURATION, F_NAME, F_LEVEL, F_THREAD, F_START}, put_range, false},
+	{"sum", {F_TOTAL, F_NAME, F_CALLS}, put_sum, false},
+	{"nvprof_gpu_trace",
+	 {F_DURATION, F_NAME, F_DEVICE, F_STREAM, F_START},
+	 put_work_or_call,
+	 true},
+	{"nvprof_api_trace", {F_DURATION, F_NAME, F_START}, put_call, true},
+	{"nvprof_sum", {F_TOTAL, F_NAME, F_CALLS}, put_sum, true},
 };
 
 /* ------------------------------------------------------------------ headers */
@@ -286,26 +354,34 @@ static bool among(assay_str name, const char *list)
 	return false;
 }
 
-/* "Start (us)", "Start(nsec)": the name, and the power of ten of its unit. */
-static assay_str split_unit(assay_str head, int *scale)
+/* NULL: unknown. */
+static const unit *find_unit(assay_str text)
 {
-	static const struct {
-		const char *names;
-		int scale;
-	} units[] = {
-		{"ns|nsec|bytes|b|%", 0}, {"us|usec|kb", 3}, {"ms|msec|mb", 6}, {"s|sec|gb", 9}};
-	assay_str unit = assay_str_trim(head), name = assay_str_cut(&unit, '(');
-	if (unit.n && unit.p[unit.n - 1] == ')')
-		unit.n--;
-	*scale = 0;
-	for (size_t i = 0; i < ASSAY_COUNT_OF(units); i++)
-		if (unit.n && among(unit, units[i].names))
-			*scale = units[i].scale;
+	for (size_t i = 1; text.n && i < ASSAY_COUNT_OF(units); i++)
+		if (among(text, units[i].names))
+			return &units[i];
+	return text.n ? NULL : &units[0];
+}
+
+/* "Start (us)", "Start(nsec)": the name, and its unit. */
+static assay_str split_unit(assay_str head, const unit **found)
+{
+	assay_str inside = assay_str_trim(head), name = assay_str_cut(&inside, '(');
+	if (inside.n && inside.p[inside.n - 1] == ')')
+		inside.n--;
+	*found = find_unit(inside);
+	if (!*found)
+		*found = &units[0];
 	return assay_str_trim(name);
 }
 
 static bool has_all(const reader *r, const table_kind *k)
 {
+	bool told = r->column[F_START] >= 0
+			    ? r->unit_of[F_START] != &units[0]
+			    : r->column[F_TOTAL] >= 0 && r->unit_of[F_TOTAL] != &units[0];
+	if (told == k->nvprof)
+		return false;
 	for (size_t i = 0; i < ASSAY_COUNT_OF(k->needs) && k->needs[i]; i++)
 		if (r->column[k->needs[i]] < 0)
 			return false;
@@ -322,29 +398,66 @@ static bool plan(reader *r, assay_str line)
 		return false;
 	r->columns = r->row.n;
 	for (size_t c = 0; c < r->row.n; c++) {
-		int scale;
-		assay_str name = split_unit(r->row.cell[c], &scale);
-		for (int f = 0; f < F_COUNT; f++)
+		const unit *u;
+		assay_str name = split_unit(r->row.cell[c], &u);
+		for (int f = 0; f < F_COUNT && u != percent; f++)
 			if (r->column[f] < 0 && among(name, field_names[f])) {
 				r->column[f] = (int)c;
-				r->scale[f] = scale;
+				r->unit_of[f] = u;
 			}
 	}
 	for (size_t k = 0; k < ASSAY_COUNT_OF(kinds) && !r->kind; k++)
 		if (has_all(r, &kinds[k]))
 			r->kind = &kinds[k];
+	r->units_next = r->kind && r->kind->nvprof;
 	return r->kind;
 }
 
-static assay_str first_line(assay_str text)
+/* The row below nvprof's header, "us,us,,,KB": every cell a unit, the times' one of time. */
+static bool plan_units(reader *r, assay_str line)
 {
-	return assay_str_trim(assay_str_cut(&text, '\n'));
+	bool ok = assay_csv_split_line(line, &r->row) && r->row.n == r->columns;
+	for (size_t c = 0; ok && c < r->row.n; c++)
+		ok = find_unit(assay_str_trim(r->row.cell[c]));
+	for (int f = 0; ok && f < F_COUNT; f++)
+		if (r->column[f] >= 0)
+			r->unit_of[f] = find_unit(cell(r, (field)f));
+	field time = r->column[F_START] >= 0 ? F_START : F_TOTAL;
+	ok = ok && cell(r, time).n && r->unit_of[time] != percent;
+	r->units_next = false;
+	if (!ok)
+		r->kind = NULL;
+	return ok;
 }
 
+/* "==2119== NVPROF is profiling process 2119, ...", "======== Profiling result:": what it says. */
+static bool is_banner(assay_str line, assay_str *text)
+{
+	size_t at = 2;
+	if (!assay_str_starts(line, "=="))
+		return false;
+	while (at < line.n && (assay_is_digit(line.p[at]) || line.p[at] == '='))
+		at++;
+	*text = assay_str_trim((assay_str){line.p + at, line.n - at});
+	return true;
+}
+
+/* nvprof's table may come after what it and the program said. */
 static int nsys_csv_sniff(assay_str head)
 {
+	enum { LINES = 64 };
 	reader r = {0};
-	return !assay_csv_is_json(head) && plan(&r, first_line(head)) ? 96 : 0;
+	if (assay_csv_is_json(head))
+		return 0;
+	for (int i = 0; i < LINES && head.n; i++) {
+		bool header = plan(&r, assay_str_trim(assay_str_cut(&head, '\n')));
+		assay_str below = head;
+		if (header &&
+		    (r.kind->nvprof ? plan_units(&r, assay_str_trim(assay_str_cut(&below, '\n')))
+				    : !i))
+			return 96;
+	}
+	return 0;
 }
 
 /* Name of the report: run1_cuda_gpu_kern_sum.csv is cuda_gpu_kern_sum. */
@@ -365,26 +478,67 @@ static assay_str report_of(assay_str path)
 	return base;
 }
 
+static void take_banner(reader *r, assay_str text)
+{
+	static const char profiling[] = "NVPROF is profiling process ";
+	if (assay_str_starts(text, profiling)) {
+		assay_str pid = {text.p + sizeof profiling - 1, text.n - sizeof profiling + 1};
+		if (!assay_str_i64(assay_str_cut(&pid, ','), &r->pid))
+			r->pid = -1;
+	}
+	if (assay_str_starts(text, "Warning: "))
+		assay_warn(r->run, "nvprof", "nvprof: %.*s", (int)(text.n - 9), text.p + 9);
+	r->kind = NULL;
+}
+
+/* A header, but not one of another table's rows: those begin with numbers. */
+static bool take_header(reader *r, assay_str line)
+{
+	reader before = *r;
+	char first = line.p[line.p[0] == '"' && line.n > 1];
+	if ((first | 0x20) < 'a' || (first | 0x20) > 'z' || !plan(r, line)) {
+		*r = before;
+		return false;
+	}
+	if (!r->any_table)
+		assay_meta_add(r->part, "nsys_csv", assay_str_of(r->kind->name));
+	r->any_table = true;
+	return true;
+}
+
+static void take_line(reader *r, assay_str line)
+{
+	assay_str text;
+	if (!line.n)
+		return;
+	if (is_banner(line, &text)) {
+		take_banner(r, text);
+	} else if (r->units_next) {
+		assay_count(r->part, ASSAY_ISSUE_bad_record, !plan_units(r, line));
+	} else if (take_header(r, line)) {
+		return;
+	} else if (!r->kind) {
+		assay_count(r->part, ASSAY_ISSUE_other_table, 1);
+	} else if (!assay_csv_split_line(line, &r->row) || r->row.n != r->columns) {
+		assay_count(r->part, ASSAY_ISSUE_bad_record, 1);
+	} else {
+		r->rows++;
+		r->kind->put(r);
+	}
+}
+
 static bool nsys_csv_read(assay_run *run, assay_input *in, assay_err *err)
 {
-	reader r = {.part = &run->part};
+	reader r = {.run = run, .part = &run->part, .pid = -1};
 	assay_lines lines = {in, r.part, 0};
 	assay_str line;
-	if (!assay_next_line(&lines, &line) || !plan(&r, line))
-		return assay_fail(err, ASSAY_FORMAT, 0, "%s has no header of a table of nsys",
-				  assay_input_path(in));
 	r.domain = assay_intern(&r.part->strings, report_of(assay_str_of(assay_input_path(in))));
-	assay_meta_add(r.part, "nsys_csv", assay_str_of(r.kind->name));
-	while (assay_next_line(&lines, &line)) {
-		if (!line.n)
-			continue;
-		if (!assay_csv_split_line(line, &r.row) || r.row.n != r.columns) {
-			assay_count(r.part, ASSAY_ISSUE_bad_record, 1);
-			continue;
-		}
-		r.rows++;
-		r.kind->put(&r);
-	}
+	while (assay_next_line(&lines, &line))
+		take_line(&r, line);
+	if (!r.any_table)
+		return assay_fail(err, ASSAY_FORMAT, 0,
+				  "%s has no header of a table of nsys or nvprof",
+				  assay_input_path(in));
 	if (r.part->source < r.part->t.source.n)
 		r.part->t.source.records[r.part->source] = r.rows;
 	return true;
@@ -397,10 +551,10 @@ static const char *const parts[] = {"_cuda_gpu_trace", "_cuda_api_trace", "_nvtx
 const assay_reader assay_reader_nsys_csv = {
 	.name = "nsys_csv",
 	.ends = {".csv"},
-	.about = "tables of nsys stats --format csv",
+	.about = "tables of nsys stats --format csv, and of nvprof --csv",
 	.waits = "calls only",
 	.scopes = "NVTX",
-	.note = "cuda_gpu_trace, cuda_api_trace, nvtx_pushpop_trace, sums",
+	.note = "cuda_gpu_trace, cuda_api_trace, nvtx_pushpop_trace, sums; nvprof: traces of GPU and calls, sums",
 	.page = "nsys",
 	.sniff = nsys_csv_sniff,
 	.read = nsys_csv_read,
@@ -472,11 +626,71 @@ TEST(nvtx_tables_and_sums_of_nsys_are_read)
 	return 0;
 }
 
+#define NVPROF_HEAD                                                                                \
+	"\"Start\",\"Duration\",\"Grid X\",\"Grid Y\",\"Grid Z\",\"Block X\",\"Block Y\",\"Block Z\",\"Registers Per Thread\",\"Static SMem\",\"Dynamic SMem\",\"Size\",\"Throughput\",\"SrcMemType\",\"DstMemType\",\"Device\",\"Context\",\"Stream\",\"Name\""
+
+TEST(traces_of_nvprof_have_their_units_below_the_header)
+{
+	static const char text[] =
+		"epoch 1\n==7== NVPROF is profiling process 7, command: ./a\n"
+		"==7== Warning: 12 records have invalid timestamps\n==7== Profiling result:\n" NVPROF_HEAD
+		",\"Correlation_ID\"\nms,us,,,,,,,,KB,B,KB,GB/s,,,,,,,\n"
+		"1.5,1.888,,,,,,,,,,1.003906,0.5,\"Pinned\",\"Device\",\"Tesla V100 (1)\",\"1\",\"7\",\"[CUDA memcpy HtoD]\",272\n"
+		"2.0,3.25,16,2,1,64,4,1,32,1.5,512,,,,,\"Tesla V100 (1)\",\"1\",\"13\",\"void f<int, 4>(int*)\",273\n"
+		"1.9,10,,,,,,,,,,,,,,,,,\"cudaLaunchKernel\",273\n";
+	CHECK(nsys_csv_sniff(ASSAY_S(text)) == 96);
+	assay_run *run = read_z(text);
+	const assay_gpu_table *g = &run->part.t.gpu;
+	const assay_tables *t = &run->part.t;
+	CHECK(g->n == 2 && g->ts[0] == 1500000 && g->dur[0] == 1888 && g->bytes[0] == 1028);
+	CHECK(g->kind[0] == ASSAY_GPU_MEMCPY && g->kind[1] == ASSAY_GPU_KERNEL);
+	CHECK(assay_str_is(assay_text(run, g->name[0]), "Memcpy HtoD (Pinned -> Device)"));
+	CHECK(g->grid_y[1] == 2 && g->block_y[1] == 4 && g->regs[1] == 32);
+	CHECK(g->shared[1] == 1536 + 512 && g->corr[1] == 273);
+	CHECK(t->track.pid[g->track[1]] == 1 && t->track.tid[g->track[1]] == 13);
+	CHECK(t->host.n == 1 && t->host.ts[0] == 1900000 && t->host.dur[0] == 10000);
+	CHECK(t->track.pid[t->host.track[0]] == 7 && t->api.corr[t->host.detail[0]] == 273);
+	CHECK(t->warning.n == 1 && run->part.issues[ASSAY_ISSUE_other_table] == 1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(older_nvprof_has_the_correlation_id_in_the_name)
+{
+	assay_run *run = read_z(
+		NVPROF_HEAD
+		"\nus,us,,,,,,,,KB,KB,MB,GB/s,,,,,,\n"
+		"1,2,1,1,1,1,1,1,8,0,0,,,,,\"K40 (0)\",\"1\",\"7\",\"copy(int*, int) [117]\"\n"
+		"3,2,1,1,1,1,1,1,8,0,0,,,,,\"K40 (0)\",\"1\",\"7\",\"odd[3]\"\n");
+	const assay_gpu_table *g = &run->part.t.gpu;
+	CHECK(g->n == 2 && g->corr[0] == 117 && !g->corr[1]);
+	CHECK(assay_str_is(assay_text(run, g->name[0]), "copy(int*, int)"));
+	CHECK(assay_str_is(assay_text(run, g->name[1]), "odd[3]"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(sums_of_nvprof_are_told_apart_by_their_type)
+{
+	assay_run *run = read_z(
+		"======== Profiling result:\n"
+		"\"Type\",\"Time(%)\",\"Time\",\"Calls\",\"Avg\",\"Min\",\"Max\",\"Name\"\n,%,ms,,us,us,us,\n"
+		"\"GPU activities\",60.5,1.25,5,250,200,300.5,\"k(int, int)\"\n"
+		"\"API calls\",78.0,2,1,2000,2000,2000,\"cudaFree\"\n");
+	const assay_stat_table *s = &run->part.t.stat;
+	CHECK(s->n == 2 && s->total[0] == 1250000 && s->calls[0] == 5 && s->max[0] == 300500);
+	CHECK(assay_str_is(assay_text(run, s->domain[0]), "GPU activities"));
+	CHECK(assay_str_is(assay_text(run, s->domain[1]), "API calls"));
+	assay_run_free(run);
+	return 0;
+}
+
 TEST(headers_of_others_are_no_tables_of_nsys)
 {
 	CHECK(!nsys_csv_sniff(ASSAY_S("Name,Calls,TotalDurationNs\n")));
 	CHECK(!nsys_csv_sniff(ASSAY_S("id,the kernel name,Start (ns),End (ns)\n1,k,1,2\n")));
 	CHECK(!nsys_csv_sniff(ASSAY_S("timestamp, name, power.draw [W]\n")));
+	CHECK(!nsys_csv_sniff(ASSAY_S("Start,Duration,Name\n1,2,lunch\n")));
 	CHECK(nsys_csv_sniff(ASSAY_S(GPU_HEAD)) == 96);
 	return 0;
 }

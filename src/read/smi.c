@@ -1,4 +1,5 @@
-/* Telemetry tables: amd-smi, rocm-smi, nvidia-smi (query and dmon), and our own telemetry.csv.
+/* Telemetry tables: amd-smi, rocm-smi, nvidia-smi (query and dmon), dcgmi dmon, and our own
+ * telemetry.csv.
  *
  * All are lines of cells below a header, with the same oddities in different places: banners,
  * headers printed again, blank lines, other tables in between. So there is one loop over lines;
@@ -11,6 +12,7 @@
 #include "base/test.h"
 #include "read/lines.h"
 #include "read/smi_columns.h"
+#include "read/smi_dcgm.h"
 #include "read/smi_table.h"
 #include "read/smi_time.h"
 
@@ -38,6 +40,7 @@ typedef struct table {
 	smi_columns cols;
 	assay_sid *names; /* by column; 0 when not a sample */
 	bool skip;        /* not telemetry: its rows are passed over */
+	size_t stamp;     /* words in front of each line that another program put there */
 } table;
 
 typedef struct reader {
@@ -45,6 +48,7 @@ typedef struct reader {
 	assay_part *part;
 	table t;
 	smi_cells cells;
+	assay_str stamp;     /* what stood in front of the line */
 	assay_arena scratch; /* header lines and their names */
 	assay_map samples;   /* track -> rows so far */
 	clock_kind clock;
@@ -105,7 +109,7 @@ static void split_line(assay_str line, smi_dialect dialect, smi_cells *out)
 		line.p++, line.n--;
 		dialect = SMI_DMON;
 	}
-	if (dialect == SMI_DMON && !memchr(line.p, ',', line.n))
+	if ((dialect & (SMI_DMON | SMI_DCGM)) && !memchr(line.p, ',', line.n))
 		split_spaces(line, out);
 	else
 		split_commas(line, out);
@@ -149,7 +153,7 @@ static bool has_unit(const smi_cells *cells)
 static smi_dialect guess_dialect(assay_str line, const smi_cells *c)
 {
 	if (is_hash_line(line))
-		return SMI_DMON;
+		return assay_str_same(c->p[0], ASSAY_S("entity")) ? SMI_DCGM : SMI_DMON;
 	if (assay_str_same(c->p[0], ASSAY_S("device")))
 		return SMI_ROCM;
 	bool timed = c->n > 1 && (assay_str_starts(c->p[0], "time"));
@@ -183,8 +187,10 @@ static int smi_sniff(assay_str head)
 	bool text = !memchr(head.p ? head.p : "", 0, head.n) && !(start.n && start.p[0] == '[');
 	for (int i = 0; text && i < SNIFF_LINES && head.n && !sure; i++) {
 		assay_str line = assay_str_trim(assay_str_cut(&head, '\n'));
+		size_t stamp;
 		if (!line.n || line.n > ASSAY_LINE_MAX || line.p[0] == '{')
 			continue;
+		smi_dcgm_header(&line, &stamp);
 		split_line(line, 0, &cells);
 		sure = telemetry_header(line, &cells, &cols) ? 80 : 0;
 	}
@@ -342,6 +348,8 @@ static void read_row(reader *r)
 		assay_count(r->part, ASSAY_ISSUE_bad_record, 1);
 		return;
 	}
+	if (r->stamp.n && smi_calendar(r->stamp, &k.time))
+		k.clock = CLOCK_LOCAL;
 	settle_day(r, &k);
 	uint32_t track = track_of(r, &k);
 	if (r->clock == CLOCK_NONE)
@@ -429,10 +437,29 @@ static bool other_header(const smi_cells *cells)
 	return false;
 }
 
+/* Rows and other lines of dcgmi dmon. False: read the line as any other, a GPU's from its number
+ * on. */
+static bool take_dcgm(reader *r, assay_str *line)
+{
+	size_t words;
+	r->stamp = (assay_str){"", 0};
+	if (smi_dcgm_header(line, &words)) {
+		r->t.stamp = words;
+		return false;
+	}
+	if (r->t.dialect != SMI_DCGM)
+		return false;
+	r->stamp = smi_dcgm_stamp(line, r->t.stamp);
+	smi_dcgm kind = smi_dcgm_row(line);
+	assay_count(r->part, ASSAY_ISSUE_other_table, kind == SMI_DCGM_OTHER);
+	assay_count(r->part, ASSAY_ISSUE_bad_syntax, kind == SMI_DCGM_MESSAGE);
+	return kind != SMI_DCGM_GPU;
+}
+
 static void read_line(reader *r, assay_str line)
 {
 	table *t = &r->t;
-	if (!line.n)
+	if (!line.n || take_dcgm(r, &line))
 		return;
 	if (t->text && assay_str_eq(line, t->head)) {
 		assay_count(r->part, ASSAY_ISSUE_repeated_header, !t->skip);
@@ -466,11 +493,9 @@ static void note_origin(reader *r)
 	static const struct {
 		smi_dialect dialect;
 		const char *tool;
-	} tools[] = {{SMI_AMD, "amd-smi"},
-		     {SMI_ROCM, "rocm-smi"},
-		     {SMI_NV, "nvidia-smi"},
-		     {SMI_DMON, "nvidia-smi dmon"},
-		     {SMI_OWN, "assay"}};
+	} tools[] = {{SMI_AMD, "amd-smi"},     {SMI_ROCM, "rocm-smi"},
+		     {SMI_NV, "nvidia-smi"},   {SMI_DMON, "nvidia-smi dmon"},
+		     {SMI_DCGM, "dcgmi dmon"}, {SMI_OWN, "assay"}};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(tools); i++)
 		if (r->dialects & tools[i].dialect)
 			assay_meta_add(r->part, "telemetry_tool", assay_str_of(tools[i].tool));
@@ -516,7 +541,7 @@ static bool smi_read(assay_run *run, assay_input *in, assay_err *err)
 const assay_reader assay_reader_smi = {
 	.name = "smi",
 	.ends = {".csv"},
-	.about = "telemetry CSV of amd-smi, rocm-smi, nvidia-smi and assay",
+	.about = "telemetry tables of amd-smi, rocm-smi, nvidia-smi, dcgmi dmon and assay",
 	.note = "telemetry",
 	.page = "smi",
 	.sniff = smi_sniff,
@@ -567,6 +592,47 @@ TEST(columns_of_collectors_are_known_by_their_other_names)
 	CHECK(run && IS(run, 0, "util_pct", 2, 90) && IS(run, 1, "util_pct", 1, 20));
 	CHECK(IS(run, 0, "mem_used_bytes", 2, 3221225472.0));
 	CHECK(assay_str_is(assay_meta_get(run, "rocm_version"), "6.2.1"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(dcgm_tables_are_read_by_gpu)
+{
+	static const char text[] =
+		"#Entity   GRACT        SMACT        DRAMA        FBUSD    POWER    SMCLK    XIDER    \n"
+		"ID                                               C                           \n"
+		"GPU 0     N/A          N/A          N/A          100      70.5     210      0 \n"
+		"GPU 10    0.912        0.884        0.421        18342    241.300  1980     0 \n"
+		"GPU-I 3   0.5          0.5          0.5          1        1        1        0 \n"
+		"#Entity   GRACT        SMACT        DRAMA        FBUSD    POWER    SMCLK    XIDER    \n"
+		"ID                                               C                           \n"
+		"GPU 10    0.918        1.000        0.430        18355    243.1    1980     79 \n"
+		"\n\ndmon was stopped due to receiving a signal\n";
+	CHECK(smi_sniff(ASSAY_S(text)) == 80);
+	assay_run *run = read_z(text);
+	int64_t ts;
+	double v;
+	CHECK(IS(run, 10, "sm_active_pct", 2, 100) && ts == 1);
+	CHECK(IS(run, 10, "mem_used_bytes", 2, 18355.0 * 1048576));
+	CHECK(IS(run, 10, "clock_gfx_mhz", 2, 1980) && IS(run, 0, "power_watts", 1, 70.5));
+	CHECK(IS(run, 10, "XIDER", 2, 79) && !samples(run, 0, "sm_active_pct", &ts, &v));
+	CHECK_EQ(ISSUES(run, other_table), 1);
+	CHECK_EQ(ISSUES(run, repeated_header), 1);
+	CHECK_EQ(ISSUES(run, bad_syntax), 1);
+	CHECK(assay_str_is(assay_meta_get(run, "telemetry_tool"), "dcgmi dmon"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(times_in_front_of_dcgm_tables_are_times)
+{
+	assay_run *run = read_z("[2026-11-15 02:20:04.5] #Entity   SMACT\n"
+				"[2026-11-15 02:20:04.5] ID\n"
+				"[2026-11-15 02:20:05.472] GPU 0     0.25\n");
+	int64_t ts;
+	double v;
+	CHECK(IS(run, 0, "sm_active_pct", 1, 25) && ts == 1794709205472000000);
+	CHECK(assay_str_is(assay_meta_get(run, "telemetry_clock"), "local"));
 	assay_run_free(run);
 	return 0;
 }

@@ -7,11 +7,12 @@
 #include "base/str.h"
 
 typedef enum smi_dialect {
-	SMI_AMD = 1,  /* amd-smi metric and monitor */
-	SMI_ROCM = 2, /* rocm-smi --csv */
-	SMI_NV = 4,   /* nvidia-smi --query-gpu */
-	SMI_DMON = 8, /* nvidia-smi dmon, both forms */
-	SMI_OWN = 16, /* telemetry.csv of a run directory */
+	SMI_AMD = 1,   /* amd-smi metric and monitor */
+	SMI_ROCM = 2,  /* rocm-smi --csv */
+	SMI_NV = 4,    /* nvidia-smi --query-gpu */
+	SMI_DMON = 8,  /* nvidia-smi dmon, both forms */
+	SMI_OWN = 16,  /* telemetry.csv of a run directory */
+	SMI_DCGM = 32, /* dcgmi dmon */
 } smi_dialect;
 
 typedef enum smi_kind {
@@ -41,7 +42,7 @@ typedef struct smi_spelling {
 	const char *needs; /* "a|b": only when one of these columns is there too */
 } smi_spelling;
 
-enum { SMI_SPELLINGS = 10 };
+enum { SMI_SPELLINGS = 11 };
 typedef struct smi_quantity {
 	const char *name; /* canonical, ends with the unit */
 	smi_kind kind;
