@@ -2,6 +2,7 @@
 
 #include "analyze/idle_lines.h"
 #include "base/fmt.h"
+#include "base/test.h"
 #include "model/native.h"
 
 static bool inside(const assay_gap_table *g, uint32_t gap, uint32_t device, int64_t from,
@@ -195,4 +196,75 @@ bool assay_place_time_of(const assay_run *run, const assay_window *w, uint32_t o
 		    is_there(t, p->stack[i], own, out->function))
 			out->idle += p->dur[i];
 	return true;
+}
+
+/* Does an own function call a library that calls the place? */
+static bool calls_by_library(const assay_tables *t, uint32_t own, uint32_t code)
+{
+	bool library = false;
+	for (uint32_t s = t->stack.caller[own]; s != ASSAY_NO_ROW; s = t->stack.caller[s]) {
+		if (library && t->stack.code[s] == code)
+			return true;
+		library |= !t->code.own[t->stack.code[s]];
+	}
+	return false;
+}
+
+double assay_place_share(const assay_run *run, const assay_window *w, assay_why cause, uint32_t own)
+{
+	const assay_tables *t = &run->part.t;
+	const assay_idle_line_table *l = &t->idle_line;
+	int64_t all = 0, library = 0;
+	for (size_t i = 0; i < l->n; i++) {
+		uint32_t at = assay_own_call(t, l->stack[i]);
+		if (l->device[i] != w->device || l->cause[i] != cause || at == ASSAY_NO_ROW)
+			continue;
+		all += l->dur[i];
+		if (t->stack.code[at] != t->stack.code[own] &&
+		    calls_by_library(t, own, t->stack.code[at]))
+			library += l->dur[i];
+	}
+	return all ? 1 - (double)library / (double)all : 1;
+}
+
+static uint32_t hand_call(assay_run *run, uint32_t caller, const char *function, bool own)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t code = assay_add(t, ASSAY_T_code), stack = assay_add(t, ASSAY_T_stack);
+	t->code.function[code] = assay_sid_of(run, function);
+	t->code.own[code] = own;
+	t->stack.code[stack] = code;
+	t->stack.caller[stack] = caller;
+	t->stack.own[stack] = own ? stack : caller;
+	return stack;
+}
+
+static void hand_line(assay_run *run, uint32_t stack, int64_t dur)
+{
+	assay_idle_line_table *l = &run->part.t.idle_line;
+	uint32_t row = assay_add(&run->part.t, ASSAY_T_idle_line);
+	l->device[row] = 0;
+	l->cause[row] = ASSAY_WHY_HOST_DATA;
+	l->stack[row] = stack;
+	l->dur[row] = dur;
+}
+
+TEST(what_a_library_does_around_a_place_is_no_part_of_it)
+{
+	assay_run *run = assay_run_new();
+	assay_window w = {.device = 0};
+	uint32_t train = hand_call(run, ASSAY_NO_ROW, "train", true);
+	uint32_t next = hand_call(run, train, "DataLoader.__next__", false);
+	uint32_t item = hand_call(run, next, "Photos.__getitem__", true);
+	uint32_t crop = hand_call(run, item, "crop", true);
+	hand_line(run, crop, 500);
+	hand_line(run, item, 300);
+	hand_line(run, train, 200); /* the loader collates */
+	CHECK(assay_place_share(run, &w, ASSAY_WHY_HOST_DATA, crop) == 0.8);
+	CHECK(assay_place_share(run, &w, ASSAY_WHY_HOST_DATA, item) == 0.8);
+	CHECK(assay_place_share(run, &w, ASSAY_WHY_HOST_DATA, train) == 1);
+	uint32_t load = hand_call(run, train, "load", true); /* no library between them */
+	CHECK(assay_place_share(run, &w, ASSAY_WHY_HOST_DATA, load) == 1);
+	assay_run_free(run);
+	return 0;
 }

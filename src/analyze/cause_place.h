@@ -39,4 +39,9 @@ typedef struct assay_place_time {
 bool assay_place_time_of(const assay_run *run, const assay_window *w, uint32_t own,
 			 assay_place_time *out);
 
+/* Of a cause's time at lines of the program, the share that goes with an own call: not what a
+ * library that calls it does itself, which stands at the line that called the library. */
+double assay_place_share(const assay_run *run, const assay_window *w, assay_why cause,
+			 uint32_t own);
+
 #endif

@@ -357,6 +357,25 @@ static const char *look_at_unnamed(const assay_run *run, const assay_find_ctx *c
 	return named || !seen.place ? "" : assay_printf(c->scratch, ", %s", seen.place);
 }
 
+/* A loader of the process itself does more than call the data set, and goes on doing it when that
+ * is quick; all of it goes where other processes load. */
+static void weigh_loader(const assay_run *run, const assay_find_ctx *c, uint32_t at, assay_found *f)
+{
+	char time[ASSAY_FMT];
+	double share = 0, mine = assay_place_share(run, c->w, ASSAY_WHY_HOST_DATA, at);
+	int64_t all = assay_find_without(c, f->what_if, &share)
+			      ? (int64_t)(share * (double)c->whole)
+			      : f->total;
+	int64_t steps = c->steps && !f->once ? (int64_t)c->steps : 1;
+	if (mine > 0.97 || all <= 0)
+		return;
+	f->saved = (int64_t)(mine * (double)all);
+	f->most = all;
+	add_fact(f, assay_printf(c->scratch, "%s%s of it in the loader itself, beside that place",
+				 assay_fmt_time(time, (all - f->saved) / steps),
+				 steps > 1 ? " a step" : ""));
+}
+
 static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
 			       const struct idle *idle, int cause, bool drained)
 {
@@ -417,6 +436,8 @@ static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
 	} else {
 		add_facts(run, c, cause, &in, &f);
 		n.at = add_place(run, c, cause, &f);
+		if (cause == ASSAY_WHY_HOST_DATA && n.at != ASSAY_NO_ROW)
+			weigh_loader(run, c, n.at, &f);
 	}
 	if (cause == ASSAY_WHY_HOST_SYNC)
 		f.fix = advice_of_call(c, &f);
