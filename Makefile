@@ -203,7 +203,7 @@ record-check: $(B)/assay $(REC_LIBS)
 	$(Q)tests/record/test_host.py $(B)
 	$(Q)tests/record/test_native.py $(B)
 
-$(B)/tests/fake/librocprofiler-sdk.so: tests/fake/librocprofiler-sdk.c tests/fake/rocprof.h tests/fake/rocprof_names.h src/vendor/rocprof.h
+$(B)/tests/fake/librocprofiler-sdk.so: tests/fake/librocprofiler-sdk.c tests/fake/child.h tests/fake/rocprof.h tests/fake/rocprof_names.h src/vendor/rocprof.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=c11 -D_DEFAULT_SOURCE -Wall -Wextra -g -O1 -pthread -fPIC -shared -fvisibility=hidden -Isrc -Itests/fake \
 	  -Wl,-soname,librocprofiler-sdk.so -o $@ $<

@@ -59,6 +59,7 @@ static void thread_ends(void *p)
 
 static void join(void)
 {
+	assay_rt_after_fork();
 	self.life = assay_rt_life();
 	self.place = NULL;
 	if (self.gone || !atomic_load(&host.key_made))

@@ -358,6 +358,7 @@ static void finish(void)
 static void forked(void)
 {
 	assay_host_forked();
+	assay_rocm_handles_forked();
 	atomic_store(&rocm.ready, 0);
 	pthread_mutex_init(&rocm.flushing, NULL);
 	pthread_mutex_init(&rocm.switching, NULL);

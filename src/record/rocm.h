@@ -109,6 +109,8 @@ void assay_rocm_graph_gone(uint64_t handle);
 uint32_t assay_rocm_stream_on(uint32_t id, uint32_t device);
 /* Rows of streams that never had work. Bulk must be open. */
 void assay_rocm_streams_left(void);
+/* In a forked child: the parent's are not ours. */
+void assay_rocm_handles_forked(void);
 
 /* ---- markers (rocm_mark.c) ---- */
 

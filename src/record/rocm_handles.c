@@ -46,6 +46,23 @@ static __thread struct {
 	uint32_t era, own, own_life;
 } mine;
 
+static void lock_handles(void)
+{
+	assay_rt_after_fork();
+	pthread_mutex_lock(&handles.lock);
+}
+
+/* Not freed: they may be half changed. */
+void assay_rocm_handles_forked(void)
+{
+	pthread_mutex_init(&handles.lock, NULL);
+	handles.streams = handles.graphs = (places){0};
+	handles.list = NULL;
+	handles.list_size = 0;
+	atomic_store(&handles.nulls, 0);
+	atomic_fetch_add(&handles.era, 1);
+}
+
 static size_t hash(uint64_t handle)
 {
 	return (size_t)(handle * 0x9e3779b97f4a7c15u >> 32);
@@ -104,7 +121,7 @@ static stream *new_stream(uint64_t handle, uint32_t *id)
 
 static uint32_t look_up(uint64_t handle)
 {
-	pthread_mutex_lock(&handles.lock);
+	lock_handles();
 	place *p = place_of(&handles.streams, handle);
 	uint32_t id = p ? p->id : NOBODY;
 	if (p && id == NOBODY && new_stream(handle, &id))
@@ -138,7 +155,7 @@ uint32_t assay_rocm_own_stream(void)
 	uint32_t life = assay_rt_life();
 	if (mine.own && mine.own_life == life)
 		return mine.own;
-	pthread_mutex_lock(&handles.lock);
+	lock_handles();
 	uint32_t id = NOBODY;
 	stream *s = new_stream(ROCPROF_STREAM_PER_THREAD, &id);
 	if (s)
@@ -155,7 +172,7 @@ void assay_rocm_stream_made(uint64_t handle, uint32_t flags, int32_t priority, u
 			    int64_t time)
 {
 	uint32_t id;
-	pthread_mutex_lock(&handles.lock);
+	lock_handles();
 	place *p = place_of(&handles.streams, handle);
 	stream *s = p ? new_stream(handle, &id) : NULL;
 	if (s) {
@@ -187,7 +204,7 @@ static void put_stream(uint32_t id, const stream *s)
 void assay_rocm_stream_gone(uint64_t handle, int64_t time)
 {
 	bool open = assay_rt_bulk_open();
-	pthread_mutex_lock(&handles.lock);
+	lock_handles();
 	place *p = place_of(&handles.streams, handle);
 	if (p && p->id != NOBODY && p->id < handles.list_size) {
 		stream *s = &handles.list[p->id];
@@ -204,7 +221,7 @@ void assay_rocm_stream_gone(uint64_t handle, int64_t time)
 
 uint32_t assay_rocm_graph(uint64_t handle)
 {
-	pthread_mutex_lock(&handles.lock);
+	lock_handles();
 	place *p = handle ? place_of(&handles.graphs, handle) : NULL;
 	if (p && p->id == NOBODY)
 		p->id = ++handles.graphs.last;
@@ -215,7 +232,7 @@ uint32_t assay_rocm_graph(uint64_t handle)
 
 void assay_rocm_graph_gone(uint64_t handle)
 {
-	pthread_mutex_lock(&handles.lock);
+	lock_handles();
 	place *p = handle ? place_of(&handles.graphs, handle) : NULL;
 	if (p)
 		p->id = NOBODY;
@@ -236,7 +253,7 @@ uint32_t assay_rocm_stream_on(uint32_t id, uint32_t device)
 		tell_null(device);
 	if (id == 0 || id == ASSAY_WIRE_NONE || device == ASSAY_WIRE_NONE)
 		return device;
-	pthread_mutex_lock(&handles.lock);
+	lock_handles();
 	if (id <= handles.streams.last && id < handles.list_size) {
 		stream *s = &handles.list[id];
 		if (s->device == ASSAY_WIRE_NONE)
@@ -252,7 +269,7 @@ uint32_t assay_rocm_stream_on(uint32_t id, uint32_t device)
 
 void assay_rocm_streams_left(void)
 {
-	pthread_mutex_lock(&handles.lock);
+	lock_handles();
 	for (uint32_t id = 1; id <= handles.streams.last && id < handles.list_size; id++) {
 		if (!handles.list[id].told)
 			put_stream(id, &handles.list[id]);

@@ -81,6 +81,11 @@ const assay_rt_config *assay_rt_conf(void);
 int64_t assay_rt_now(void);
 /* Our clock and another at one moment, to the time a reading takes; other NULL: CLOCK_REALTIME. */
 void assay_rt_pair(uint64_t (*other)(void), int64_t *boot, int64_t *theirs);
+
+/* Before a lock is taken on a thread of the program: a child whose fork called no handler, as the
+ * bare system call does, is put in order; else nothing. */
+void assay_rt_after_fork(void);
+
 /* Number of this process's recording, 1 or more; another in a forked child, whose capture has
  * string ids of its own. */
 uint32_t assay_rt_life(void);

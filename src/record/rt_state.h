@@ -100,7 +100,6 @@ static inline uint32_t rt_life(void)
 
 /* rt.c */
 bool assay_rt_begin_locked(void); /* under the lock: recording is on, started anew in a child */
-void assay_rt_after_fork(void);   /* in a child whose fork called no handler; else nothing */
 void assay_rt_leave(void); /* the process ends without exit handlers; safe in a signal handler */
 
 /* leave.c: stand in for exec and _exit in objects loaded since */

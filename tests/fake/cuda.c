@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "fake.h"
 
 #define API __attribute__((visibility("default")))
@@ -24,14 +25,9 @@ static void find_cupti(void)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of names */
 
-/* A thread of the parent may have held it. */
 static void in_child(void)
 {
 	pthread_mutex_init(&lock, NULL);
-}
-__attribute__((constructor)) static void bear_forks(void)
-{
-	pthread_atfork(NULL, NULL, in_child);
 }
 
 /* Names of kernels are the driver's own, as a real one's are: callers may free theirs. */
@@ -40,7 +36,7 @@ static const char *own_name(const char *name)
 	enum { NAMES_MAX = 1 << 16 };
 	static const char *known[NAMES_MAX];
 	static size_t n;
-	pthread_mutex_lock(&lock);
+	take(&lock);
 	size_t i = 0;
 	while (i < n && strcmp(known[i], name))
 		i++;

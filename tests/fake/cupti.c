@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "vendor/cupti.h"
+#include "child.h"
 #include "fake.h"
 
 #define API __attribute__((visibility("default")))
@@ -52,17 +53,13 @@ static struct {
 	bool old;
 } f = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* A thread of the parent may have held it. */
-static pid_t process;
 static void in_child(void)
 {
-	process = getpid();
 	pthread_mutex_init(&f.lock, NULL);
-}
-__attribute__((constructor)) static void bear_forks(void)
-{
-	process = getpid();
-	pthread_atfork(NULL, NULL, in_child);
+	memset(f.kind, 0, sizeof f.kind);
+	memset(f.call, 0, sizeof f.call);
+	f.buffer = NULL;
+	f.used = 0;
 }
 
 static size_t size_of(uint32_t kind)
@@ -128,7 +125,7 @@ API cupti_result cuptiGetVersion(uint32_t *v)
 }
 API cupti_result cuptiActivityEnable(int kind)
 {
-	pthread_mutex_lock(&f.lock);
+	take(&f.lock);
 	f.kind[kind] = true;
 	if (kind == CUPTI_RUNTIME || kind == CUPTI_DRIVER)
 		memset(f.call[kind == CUPTI_RUNTIME ? 2 : 1], 1, CBIDS);
@@ -137,7 +134,7 @@ API cupti_result cuptiActivityEnable(int kind)
 }
 API cupti_result cuptiActivityEnableAndDump(int kind)
 {
-	pthread_mutex_lock(&f.lock);
+	take(&f.lock);
 	f.kind[kind] = true;
 	void *r = add((uint32_t)kind);
 	if (r && kind == CUPTI_DEVICE) {
@@ -160,7 +157,7 @@ API cupti_result cuptiActivityEnableAndDump(int kind)
 }
 API cupti_result cuptiActivityDisable(int kind)
 {
-	pthread_mutex_lock(&f.lock);
+	take(&f.lock);
 	f.kind[kind] = false;
 	for (uint32_t cbid = 0; (kind == CUPTI_RUNTIME || kind == CUPTI_DRIVER) && cbid < CBIDS;
 	     cbid++)
@@ -171,7 +168,7 @@ API cupti_result cuptiActivityDisable(int kind)
 API cupti_result cuptiActivityRegisterCallbacks(cupti_request_fn *request,
 						cupti_complete_fn *complete)
 {
-	pthread_mutex_lock(&f.lock);
+	take(&f.lock);
 	if (!f.request) /* read without the lock later, by whoever walks a buffer */
 		f.old = getenv("FAKE_CUPTI_OLD") != NULL;
 	f.request = request;
@@ -217,7 +214,7 @@ static bool all_complete(void)
 }
 API cupti_result cuptiActivityFlushAll(uint32_t flag)
 {
-	pthread_mutex_lock(&f.lock);
+	take(&f.lock);
 	if (f.buffer && f.used && (flag == CUPTI_FLUSH_FORCED || all_complete()))
 		hand_back();
 	pthread_mutex_unlock(&f.lock);
@@ -230,14 +227,14 @@ API cupti_result cuptiGetCallbackName(int domain, uint32_t cbid, const char **na
 }
 API cupti_result cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t on)
 {
-	pthread_mutex_lock(&f.lock);
+	take(&f.lock);
 	switch_call(2, cbid, on);
 	pthread_mutex_unlock(&f.lock);
 	return CUPTI_OK;
 }
 API cupti_result cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t on)
 {
-	pthread_mutex_lock(&f.lock);
+	take(&f.lock);
 	switch_call(1, cbid, on);
 	pthread_mutex_unlock(&f.lock);
 	return CUPTI_OK;
@@ -264,7 +261,7 @@ static void forget_times(void)
 
 API cupti_result cuptiActivityRegisterTimestampCallback(cupti_time_fn *fn)
 {
-	pthread_mutex_lock(&f.lock);
+	take(&f.lock);
 	forget_times();
 	f.time = fn;
 	pthread_mutex_unlock(&f.lock);
@@ -283,7 +280,7 @@ static bool driver_takes(bool on)
 
 API cupti_result cuptiSubscribe(void **s, cupti_callback_fn *callback, void *data)
 {
-	pthread_mutex_lock(&f.lock);
+	take(&f.lock);
 	bool free = !subscriber.taken && driver_takes(true);
 	if (free) {
 		memset(subscriber.call, 0, sizeof subscriber.call);
@@ -305,7 +302,7 @@ static void know(void *s)
 API cupti_result cuptiUnsubscribe(void *s)
 {
 	know(s);
-	pthread_mutex_lock(&f.lock);
+	take(&f.lock);
 	driver_takes(false);
 	subscriber.taken = false;
 	subscriber.callback = NULL;
@@ -315,7 +312,7 @@ API cupti_result cuptiUnsubscribe(void *s)
 API cupti_result cuptiEnableDomain(uint32_t on, void *s, int domain)
 {
 	know(s);
-	pthread_mutex_lock(&f.lock);
+	take(&f.lock);
 	memset(subscriber.call[domain], on != 0, CBIDS);
 	pthread_mutex_unlock(&f.lock);
 	return CUPTI_OK;
@@ -323,7 +320,7 @@ API cupti_result cuptiEnableDomain(uint32_t on, void *s, int domain)
 API cupti_result cuptiEnableCallback(uint32_t on, void *s, int domain, uint32_t cbid)
 {
 	know(s);
-	pthread_mutex_lock(&f.lock);
+	take(&f.lock);
 	if (cbid < CBIDS)
 		subscriber.call[domain][cbid] = on;
 	pthread_mutex_unlock(&f.lock);
@@ -344,7 +341,7 @@ API cupti_result cuptiGetContextId(void *context, uint32_t *id)
 /* How much of it is switched on: kinds, records of calls, callbacks, and a subscription. */
 API int fake_cupti_on(void)
 {
-	pthread_mutex_lock(&f.lock);
+	take(&f.lock);
 	int n = subscriber.taken;
 	for (int kind = 0; kind < KINDS; kind++)
 		n += f.kind[kind];
@@ -357,7 +354,7 @@ API int fake_cupti_on(void)
 }
 API int fake_cupti_traces(int kind)
 {
-	pthread_mutex_lock(&f.lock);
+	take(&f.lock);
 	int on = f.kind[kind];
 	pthread_mutex_unlock(&f.lock);
 	return on;
@@ -365,7 +362,7 @@ API int fake_cupti_traces(int kind)
 /* Whether records wait for a flush. */
 API int fake_cupti_holds(void)
 {
-	pthread_mutex_lock(&f.lock);
+	take(&f.lock);
 	int holds = f.buffer && f.used;
 	pthread_mutex_unlock(&f.lock);
 	return holds;
@@ -400,7 +397,7 @@ static void call_back(int site, int domain, uint32_t cbid, uint32_t corr, const 
 {
 	uint64_t arguments[8] = {0};
 	int result = 0;
-	pthread_mutex_lock(&f.lock);
+	take(&f.lock);
 	cupti_callback_fn *callback =
 		cbid < CBIDS && subscriber.call[domain][cbid] ? subscriber.callback : NULL;
 	void *data = subscriber.data;
@@ -487,9 +484,7 @@ API void fake_cupti_call(int domain, uint32_t cbid, uint32_t tid, const fake_wor
 			  : w->kind == FAKE_KERNEL             ? FAKE_cuLaunchKernel
 			  : w->kind == FAKE_COPY               ? FAKE_cuMemcpyHtoDAsync
 							       : 0;
-	if (process != getpid()) /* the system call alone tells nobody of a fork */
-		in_child();
-	pthread_mutex_lock(&f.lock);
+	take(&f.lock);
 	uint32_t corr = ++f.corr;
 	pthread_mutex_unlock(&f.lock);
 	call_back(CUPTI_ENTER, domain, cbid, corr, w);
@@ -503,7 +498,7 @@ API void fake_cupti_call(int domain, uint32_t cbid, uint32_t tid, const fake_wor
 		call_back(CUPTI_ENTER, CUPTI_DOMAIN_DRIVER, nested, corr, w);
 		call_back(CUPTI_EXIT, CUPTI_DOMAIN_DRIVER, nested, corr, w);
 	}
-	pthread_mutex_lock(&f.lock);
+	take(&f.lock);
 	uint64_t start = now();
 	if (domain == CUPTI_DOMAIN_RUNTIME)
 		meet_graph(cbid, w);

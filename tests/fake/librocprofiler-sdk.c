@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "rocprof.h"
 #include "rocprof_names.h"
 #include "vendor/rocprof.h"
@@ -92,6 +93,23 @@ static struct {
 	int threads_made, in_flush;
 	uint32_t slow_ms;
 } sdk = {.lock = PTHREAD_MUTEX_INITIALIZER, .flushed = PTHREAD_COND_INITIALIZER};
+
+/* Threads of the parent may have been in the middle of a flush. */
+static void in_child(void)
+{
+	pthread_mutex_init(&sdk.lock, NULL);
+	pthread_cond_init(&sdk.flushed, NULL);
+	sdk.in_flush = 0;
+	sdk.pending = NULL;
+	for (uint32_t i = 0; i < sdk.n; i++) {
+		client *c = &sdk.clients[i];
+		memset(c->buffered, 0, sizeof c->buffered);
+		for (int k = 0; k < BUFFERS; k++) {
+			c->buffers[k].flushing = 0;
+			memset(c->buffers[k].halves, 0, sizeof c->buffers[k].halves);
+		}
+	}
+}
 
 static uint64_t now(void)
 {
@@ -323,7 +341,7 @@ static void *deliver_on_thread(void *data)
 	free(data);
 	deliver(d.b, d.first);
 	usleep(sdk.slow_ms * 1000);
-	pthread_mutex_lock(&sdk.lock);
+	take(&sdk.lock);
 	d.b->flushing = 0;
 	pthread_cond_broadcast(&sdk.flushed);
 	pthread_mutex_unlock(&sdk.lock);
@@ -369,13 +387,13 @@ API int rocprofiler_flush_buffer(uint64_t id)
 	}
 	if (!c || id % 16 >= BUFFERS || !c->buffers[id % 16].fn)
 		return NOT_FOUND;
-	pthread_mutex_lock(&sdk.lock);
+	take(&sdk.lock);
 	sdk.in_flush++;
 	int rc = flush_locked(&c->buffers[id % 16], 1);
 	if (!ends && sdk.slow_ms) {
 		pthread_mutex_unlock(&sdk.lock);
 		usleep(LATER * sdk.slow_ms * 1000);
-		pthread_mutex_lock(&sdk.lock);
+		take(&sdk.lock);
 	}
 	sdk.in_flush--;
 	pthread_mutex_unlock(&sdk.lock);
@@ -457,7 +475,7 @@ static void put_for_all(record *r)
  */
 static void complete(void)
 {
-	pthread_mutex_lock(&sdk.lock);
+	take(&sdk.lock);
 	record *list = sdk.pending, *turned = NULL;
 	sdk.pending = NULL;
 	for (record *next; !sdk.late && list; list = next) {
@@ -482,7 +500,7 @@ API void fake_deliver(void)
 API int fake_holds(void)
 {
 	int holds = 0;
-	pthread_mutex_lock(&sdk.lock);
+	take(&sdk.lock);
 	for (uint32_t i = 0; i < sdk.n; i++)
 		for (int k = 0; k < BUFFERS; k++) {
 			const buffer *b = &sdk.clients[i].buffers[k];
@@ -493,21 +511,6 @@ API int fake_holds(void)
 }
 
 /* ---- life ---- */
-
-/* Threads of the parent may have held the lock, or been in the middle of a flush. */
-static void in_child(void)
-{
-	pthread_mutex_init(&sdk.lock, NULL);
-	pthread_cond_init(&sdk.flushed, NULL);
-	sdk.in_flush = 0;
-	for (uint32_t i = 0; i < sdk.n; i++)
-		for (int k = 0; k < BUFFERS; k++)
-			sdk.clients[i].buffers[k].flushing = 0;
-}
-__attribute__((constructor)) static void bear_forks(void)
-{
-	pthread_atfork(NULL, NULL, in_child);
-}
 
 static void finalize_all(void)
 {
@@ -520,7 +523,7 @@ static void finalize_all(void)
 	for (uint32_t i = 0; i < sdk.n; i++)
 		if (sdk.clients[i].result && sdk.clients[i].result->finalize)
 			sdk.clients[i].result->finalize(sdk.clients[i].result->tool_data);
-	pthread_mutex_lock(&sdk.lock);
+	take(&sdk.lock);
 	if (sdk.in_flush)
 		fatal("a flush uses threads that are gone");
 	sdk.done = 1;
@@ -817,7 +820,7 @@ static void enqueue(const fake_work *w, uint64_t corr)
 		    : w->kind == FAKE_MEMORY  ? make_memory(w, corr, t)
 		    : w->kind == FAKE_SCRATCH ? make_scratch(w, corr, t)
 					      : make_event(w, corr, t);
-	pthread_mutex_lock(&sdk.lock);
+	take(&sdk.lock);
 	if (w->kind == FAKE_MEMORY) { /* done at once, on the program's own thread */
 		put_for_all(r);
 	} else {

@@ -48,12 +48,12 @@ def build():
     cc(PROGRAM, "tests/record/hip_program.c", "-ldl")
 
 
-def record(script, version, end="return", opts=(), env=None, program=None):
+def record(script, version, end="return", *more, opts=(), env=None, program=None):
     run = os.path.join(WORK, f"{script}-{version}-{end}")
     shutil.rmtree(run, ignore_errors=True)
     e = dict(os.environ, **{"LD_LIBRARY_PATH": FAKE, "LD_PRELOAD": KFD, "FAKE_ROCPROF": version, **(env or {})})
     p = subprocess.run([ASSAY, "record", "-o", run, "--telemetry", "off", *opts, "--", program or PROGRAM, script,
-                        end], env=e, capture_output=True, text=True, timeout=tap.PATIENCE)
+                        end, *more], env=e, capture_output=True, text=True, timeout=tap.PATIENCE)
     return run, p
 
 
@@ -351,6 +351,15 @@ def an_exit_in_the_middle_of_a_flush_is_clean(v):
 def a_fork_in_the_middle_of_a_flush_does_not_hold_the_child(v):
     run, p = record("streams", v, end="fork later", env={"FAKE_ROCPROF_SLOW": "100"})
     eq((p.returncode, "ERROR" in p.stderr), (4, False))
+
+
+@each("600", "10300")
+def a_child_never_waits_for_a_lock_that_a_thread_of_its_parent_held(v):
+    program = os.path.join(WORK, "held")
+    cc(program, "-rdynamic", "tests/record/held.c", "-ldl")
+    for how in ("fork", "bare"):
+        _, p = record("hip", v, how, "4", str(tap.PATIENCE // 3), program=program)
+        eq((p.stdout, p.returncode), ("", 0))
 
 
 @each("600")

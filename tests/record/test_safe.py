@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import ASSAY, BUILD, FAKE, PATIENCE, PLAIN, WORK, build_fakes, captures, cc, eq, one, run, test, until  # noqa: E402
+from harness import ASSAY, BUILD, FAKE, PATIENCE, PLAIN, WORK, assay_record, build_fakes, captures, cc, eq, one, run, test, until  # noqa: E402
 
 API = 9  # the record's number
 HOSTILE, SANDBOX = FAKE + "/hostile", FAKE + "/sandbox"
@@ -68,6 +68,15 @@ def a_child_finds_the_loader_free():
         shutil.copy(libs + "/lib0.so", f"{libs}/lib{i}.so")
     _, p, _ = hostile("fork-load", libs, opts=("--set", "tick=1"))
     eq((p.stdout, p.returncode), ("", 0))
+
+
+@test
+def a_child_never_waits_for_a_lock_that_a_thread_of_its_parent_held():
+    held = FAKE + "/held"
+    cc(held, "-rdynamic", "tests/record/held.c", "-ldl")
+    for how in ("fork", "bare"):
+        p = assay_record("-o", f"{WORK}/held-{how}", "--telemetry", "off", "--", held, "cuda", how, "3", str(PATIENCE // 3))
+        eq((p.stdout, p.returncode), ("", 0))
 
 
 @test
