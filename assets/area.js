@@ -2,7 +2,7 @@
 import { endsAfter, spanName } from "./data.js";
 import { el, swatch } from "./dom.js";
 import { callsIn, hasCalls, stacksIn } from "./flame.js";
-import { formatCount, formatPercent, formatTime, shortName } from "./format.js";
+import { formatCount, formatMoment, formatPercent, formatTime, shortName } from "./format.js";
 import { lanesAround, walkNest } from "./nest.js";
 import { COLOURS } from "./palette.js";
 import { makeTable } from "./tables.js";
@@ -71,7 +71,7 @@ const numberColumns = (rows) => [
 	{ title: "count", number: true, value: (r) => r.count, show: (r) => formatCount(r.count) },
 	{ title: "total", number: true, value: (r) => r.total, show: (r) => formatTime(r.total) },
 	...(rows.some((r) => r.self !== r.total) ? [{ title: "self", number: true, value: (r) => r.self, show: (r) => formatTime(r.self) }] : []),
-	{ title: "average", number: true, value: (r) => r.total / r.count, show: (r) => formatTime(r.total / r.count) },
+	{ title: "average", number: true, spare: true, value: (r) => r.total / r.count, show: (r) => formatTime(r.total / r.count) },
 	{ title: "share", number: true, value: (r) => r.self, show: (r) => formatPercent(r.self, rows.reduce((sum, o) => sum + o.self, 0)) },
 ];
 
@@ -105,7 +105,7 @@ function areaTables(timeline, [from, to], band, title) {
 	const work = rows.filter((r) => !r.gap), idle = rows.filter((r) => r.gap);
 	const count = work.reduce((sum, r) => sum + r.count, 0);
 	return el("div.area", {},
-		el("h3.name", { title: "Shares are of the time of all events here, less what runs inside them." }, title, `${formatTime(to - from)} from ${formatTime(from)}: ${formatCount(count)} events in ${formatCount(lanes.length)} lanes`),
+		el("h3.name", { title: "Shares are of the time of all events here, less what runs inside them." }, title, `${formatTime(to - from)} from ${formatMoment(from)}: ${formatCount(count)} events in ${formatCount(lanes.length)} lanes`),
 		el("div.columns", {},
 			work.length ? nameTable(timeline, work, "By name") : null,
 			work.length ? classTable(timeline, work) : null,

@@ -27,25 +27,34 @@ export function bucketParts(data) {
 	return { total, parts: rows.map((i) => [b.value[i] / (total || 1), bucketColour(data, i), bucketName(data, i), b.value[i]]) };
 }
 
-function bucketTable(data, stepped) {
-	const b = data.budget, times = mainBuckets(data), { total } = bucketParts(data);
+// of: what shares are of; colours where the rows are parts of the bar.
+function bucketTable(data, rows, { title, caption, of, coloured }) {
+	const b = data.budget, times = (i) => b.state[i] > 0 && data.texts[b.unit[i]] === "ns" && data.texts[b.name[i]] !== "total";
 	const value = (i) => !b.state[i] ? "unknown" : data.texts[b.unit[i]] === "ns" ? formatTime(b.value[i]) : `${formatNumber(b.value[i])} ${data.texts[b.unit[i]]}`;
+	const coverage = (i) => `${Math.round(100 * b.coverage[i])}`.padStart("100".length, "\u2007");
 	return makeTable([
-		{ title: "bucket", value: (i) => i, show: (i) => el("span.nowrap", {}, times.includes(i) ? swatch(bucketColour(data, i)) : null, bucketName(data, i)) },
-		{ title: stepped ? "per step" : "time", number: true, value: (i) => b.value[i], show: value },
-		{ title: "share", number: true, value: (i) => b.value[i], show: (i) => times.includes(i) ? formatPercent(b.value[i], total) : "" },
-		{ title: "coverage", number: true, value: (i) => b.coverage[i], show: (i) => el("span", {}, el("meter", { min: 0, max: 1, value: b.coverage[i], "aria-hidden": "true" }), ` ${Math.round(100 * b.coverage[i])} %`) },
+		{ title: "bucket", value: (i) => i, show: (i) => el("span.nowrap", {}, coloured && times(i) ? swatch(bucketColour(data, i)) : null, bucketName(data, i)) },
+		{ title, number: true, value: (i) => b.value[i], show: value },
+		{ title: "share", number: true, value: (i) => b.value[i], show: (i) => times(i) ? formatPercent(b.value[i], of) : "" },
+		{ title: "coverage", number: true, value: (i) => b.coverage[i], show: (i) => el("span", {}, el("meter", { min: 0, max: 1, value: b.coverage[i], "aria-hidden": "true" }), ` ${coverage(i)} %`) },
 		{ title: "state", minor: true, value: (i) => b.state[i], show: (i) => data.enums.state[b.state[i]] },
 		{ title: "measured from", minor: true, number: true, value: (i) => b.evidence[i], show: (i) => b.evidence[i] ? formatCount(b.evidence[i]) : "" },
 		{ title: "longest", value: (i) => b.gap[i], show: (i) => b.gap[i] >= 0 && data.spanOfGap ? el("a", { href: `#span=${data.spanOfGap[b.gap[i]]}` }, "show it") : "" },
 		{ title: "how", words: true, value: (i) => data.texts[b.how[i]], show: (i) => data.texts[b.how[i]] },
-	], rowsOf(b), { caption: stepped ? "Where a step's time went" : "Where the time of the whole recording went: it marks no steps" });
+	], rows, { caption });
 }
 
 export function budget(data) {
 	const made = bucketParts(data);
-	return !made ? null : section("budget", "Waste budget",
+	if (!made)
+		return null;
+	const b = data.budget, stepped = known(metricOf(data, "steps")), title = stepped ? "per step" : "time", whole = rowsOf(b).filter((i) => !b.part_of[i]);
+	const divided = whole.map((i) => [i, rowsOf(b).filter((part) => b.part_of[part] === b.name[i])]).filter(([, parts]) => parts.length);
+	return section("budget", "Waste budget",
 		legend(made.parts.map(([, colour, name]) => [colour, name])),
 		bar(made.parts.map(([share, colour, name]) => [share, colour, `${name} ${formatPercent(share, 1)}`])),
-		bucketTable(data, known(metricOf(data, "steps"))));
+		bucketTable(data, whole, { title, of: made.total, coloured: true, caption: stepped ? "Where a step's time went" : "Where the time of the whole recording went: it marks no steps" }),
+		...divided.map(([i, parts]) => bucketTable(data, parts, {
+			title, of: b.value[i], caption: `What ${bucketName(data, i)} is made of: what could be saved in it, and the rest`,
+		})));
 }

@@ -1,5 +1,7 @@
 // The calls of all threads as one tree by name: how long, how much GPU work they launched, how long devices stood idle before it.
+import { shortName, spaced } from "./format.js";
 import { threadLanes, walkNest } from "./nest.js";
+import { frameText } from "./stacks.js";
 
 const node = (name, up, span) => ({ name, up, span, inside: new Map(), depth: up ? up.depth + 1 : 0, count: 0, host: 0, gpu: 0, idle: 0 });
 
@@ -60,24 +62,23 @@ export function callTree(data, from = -Infinity, to = Infinity) {
 	return root;
 }
 
-const MEASURED = ["gpu", "host", "idle"];
-
 // What two runs call the same: lines move, objects lie elsewhere, steps count up.
-const mergedName = (text) => text.replace(/^(?:.*\/)?([^/]+\.py)\(\d+\): /, "$1: ").replace(/\b0x[0-9a-f]+/g, "0x…");
+export const sameCall = (data, n) => plainName(data, n.name).replace(/^(?:.*\/)?([^/]+\.py)\(\d+\): /, "$1: ").replace(/\b0x[0-9a-f]+/g, "0x…");
+export const sameLaunch = (data, n) => n.leaf ? leafName(data, n) : frameText(data, n.name).replace(/:\d+$/, "");
 
-// Two trees as one: lengths before and after (by[0], by[1]) of one of `steps` each, and as key their mean, which
-// nests as they do.
-export function mergeTrees(runs, trees, steps) {
-	const made = (text, up) => ({ ...node(text, up, -1), by: Object.fromEntries(MEASURED.map((key) => [key, [0, 0]])), counts: [0, 0] });
+// Two trees as one: lengths before and after (by[0], by[1]) of one of `steps` each, and as key of `measured` their mean, which
+// nests as they do. nameOf(run, node): what is the same in both has the same.
+export function mergeTrees(runs, trees, steps, measured, nameOf) {
+	const made = (text, up) => ({ ...node(text, up, -1), by: Object.fromEntries(measured.map((key) => [key, [0, 0]])), ...Object.fromEntries(measured.map((key) => [key, 0])), counts: [0, 0] });
 	const root = made("", null);
 	const add = (into, from, side) => {
 		into.counts[side] += from.count / steps[side];
-		for (const key of MEASURED) {
+		for (const key of measured) {
 			into.by[key][side] += from[key] / steps[side];
 			into[key] += from[key] / steps[side] / 2;
 		}
 		for (const c of from.inside.values()) {
-			const text = mergedName(plainName(runs[side], c.name));
+			const text = nameOf(runs[side], c);
 			if (!into.inside.has(text))
 				into.inside.set(text, made(text, into));
 			add(into.inside.get(text), c, side);
@@ -108,13 +109,17 @@ function stackNodes({ stack }, empty) {
 	return at;
 }
 
+// Of the innermost of launchTree: a kernel, or a cause of idle time.
+export const leafName = (data, { leaf: { what, id } }) => what === "kernel" ? shortName(data.texts[id] || "(no name)") : `idle: ${spaced(data.enums.cause[id])}`;
+
 // Python stacks, outermost call first: the GPU work that begins in [from, to) by where it was launched, and idle time by where the
 // launching thread was longest meanwhile. What has no stack is in none of the calls. Innermost stand kernels and causes, with the longest span of theirs.
 export function launchTree(data, from = -Infinity, to = Infinity) {
 	const empty = { stack_gpu: 0, stack_idle: 0 }, root = { ...node(-1, null, -1), ...empty }, at = stackNodes(data, empty), g = data.gap, p = data.gap_part;
-	const leaf = (up, key, span, ns) => {
+	const leaf = (up, what, id, span, ns) => {
+		const key = `${what} ${id}`;
 		if (!up.inside.has(key))
-			up.inside.set(key, { ...node(-1, up, span), ...empty, most: ns });
+			up.inside.set(key, { ...node(-1, up, span), ...empty, leaf: { what, id }, most: ns });
 		const found = up.inside.get(key);
 		if (ns > found.most)
 			[found.span, found.most] = [span, ns];
@@ -122,10 +127,10 @@ export function launchTree(data, from = -Infinity, to = Infinity) {
 	};
 	for (let i = 0; i < data.gpu.n; i++)
 		if (data.start[i] >= from && data.start[i] < to)
-			addUp(leaf(at(data.gpu.stack?.[i] ?? -1, root), `kernel ${data.name[i]}`, i, data.dur[i]), "stack_gpu", data.dur[i]);
+			addUp(leaf(at(data.gpu.stack?.[i] ?? -1, root), "kernel", data.name[i], i, data.dur[i]), "stack_gpu", data.dur[i]);
 	for (let i = 0; i < (p?.n ?? 0); i++) {
 		const gap = p.gap[i], inside = Math.max(0, Math.min(to, g.ts[gap] + g.dur[gap]) - Math.max(from, g.ts[gap])), ns = p.dur[i] * inside / (g.dur[gap] || 1);
-		addUp(leaf(at(p.stack[i], root), `cause ${p.cause[i]}`, data.spanOfGap[gap], ns), "stack_idle", ns);
+		addUp(leaf(at(p.stack[i], root), "cause", p.cause[i], data.spanOfGap[gap], ns), "stack_idle", ns);
 	}
 	return root;
 }

@@ -50,7 +50,7 @@ const MOUSE = [
 ];
 
 const TERMS = [
-	["gemm", "events whose name has that in it; so does name~gemm"],
+	["gemm", "events whose name has that in it, as name~gemm, and those of that class"],
 	["dur>100us start<2s", "length and start: ns, us, ms, s"],
 	["step=5", "of that step; of GPU work, the step that launched it"],
 	["kind=kernel class=gemm", "kind, and class: families of kernels, causes of gaps"],

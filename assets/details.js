@@ -3,7 +3,7 @@ import { chainArrows, chainList, waitsOf } from "./chains.js";
 import { copyButton } from "./copy.js";
 import { endsAfter, spanName } from "./data.js";
 import { el } from "./dom.js";
-import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, shortName } from "./format.js";
+import { extremes, formatBytes, formatCount, formatMoment, formatNumber, formatPercent, formatTime, shortName } from "./format.js";
 import { sameName } from "./neighbours.js";
 import { lanesAround, spansAround } from "./nest.js";
 import { onPath } from "./path.js";
@@ -246,7 +246,7 @@ function factsOf(data, timeline, span) {
 	const edges = edgesOf(data, span), host = span >= data.gpu.n && span < data.first_gap;
 	return [
 		["length", `${formatTime(dur)} (${formatCount(dur)} ns)`],
-		["start", `${formatTime(start)} (${formatCount(start)} ns) after the first event`],
+		["start", `${formatMoment(start)} (${formatCount(start)} ns) after the first event`],
 		["kind", data.enums["span.kind"][data.kind[span]]],
 		["on the critical path", onPath(data, span) ? formatTime(onPath(data, span)) : null],
 		["lane", at ? [at.group.rank, at.group.title].filter(Boolean).join(" · ") : null],

@@ -43,6 +43,12 @@ export function swatch(colour) {
 	return el("span.swatch", { style: { background: `var(${colour})` }, "aria-hidden": "true" });
 }
 
+// A name whose middle gives way where there is no room, if it has more letters than `most`: what tells names apart often
+// stands at their ends. tail: letters that stay.
+export function elided(name, most = 30, tail = 10) {
+	return name.length <= most ? name : el("span.elided", {}, el("span", {}, name.slice(0, -tail)), name.slice(-tail));
+}
+
 // Stripes of one colour on another.
 export function hatched(what, stripe, between, style = {}) {
 	const e = el(`${what}.hatched`, { style, "aria-hidden": "true" });

@@ -1,7 +1,7 @@
 // A flame graph of calls: press a box to look into it, type to find.
-import { callTree, launchTree, plainName, stackTree } from "./calltree.js";
+import { callTree, launchTree, leafName, plainName, stackTree } from "./calltree.js";
 import { choice, el, section } from "./dom.js";
-import { decoded, formatCount, formatPercent, formatTime, shortName, spaced } from "./format.js";
+import { decoded, formatCount, formatPercent, formatTime, shortName } from "./format.js";
 import { threadLanes } from "./nest.js";
 import { COLOURS, causeColour, colourSpans } from "./palette.js";
 import { frameText } from "./stacks.js";
@@ -10,7 +10,7 @@ import { makeTable } from "./tables.js";
 
 export const MEASURES = [["gpu", "GPU work launched"], ["host", "host time"], ["idle", "GPU idle before their launches"]];
 const SEEN = ["looks", "stacks, by looks of the sampler"];
-const LAUNCHED = [["stack_gpu", "GPU work, by Python stack"], ["stack_idle", "GPU idle, by Python stack"]];
+export const LAUNCHED = [["stack_gpu", "GPU work, by Python stack"], ["stack_idle", "GPU idle, by Python stack"]];
 const FEW_LINES = 3, ROW = 20, NARROW = 0.0015, MOST_DEPTH = 60;
 const sorted = (n, key) => [...n.inside.values()].filter((c) => c[key] > 0).sort((a, b) => b[key] - a[key]);
 const keyOf = (n) => [...n.up.inside].find(([, c]) => c === n)[0];
@@ -79,15 +79,9 @@ export class Flame {
 	title(n) {
 		if (!n.up)
 			return "all";
-		if (this.root === this.launches && !n.lines)
-			return this.leaf(n)[0];
+		if (n.leaf)
+			return leafName(this.data, n);
 		return this.root !== this.calls ? this.frame(n) : shortName(plainName(this.data, n.name) || "(no name)");
-	}
-
-	// A kernel, or a cause of idle time, of which a gap may have several: [name, colour].
-	leaf(n) {
-		const [what, id] = keyOf(n).split(" "), cause = this.data.enums.cause[id];
-		return what === "kernel" ? [shortName(this.data.texts[id] || "(no name)"), COLOURS[this.colours[n.span]]] : [`idle: ${spaced(cause)}`, causeColour(cause)];
 	}
 
 	// "f · x.py:3, 8": a function and the lines of it that were called from.
@@ -114,8 +108,8 @@ export class Flame {
 	background(n) {
 		if (!n.up)
 			return "var(--faint)";
-		if (this.root === this.launches && !n.lines)
-			return `color-mix(in srgb, var(${this.leaf(n)[1]}) 70%, var(--ground))`;
+		if (n.leaf)
+			return `color-mix(in srgb, var(${n.leaf.what === "kernel" ? COLOURS[this.colours[n.span]] : causeColour(this.data.enums.cause[n.leaf.id])}) 70%, var(--ground))`;
 		const { own, line, code } = this.data.stack ?? {}, stack = this.root !== this.calls;
 		const colour = !stack ? COLOURS[this.colours[n.span]] : own?.[n.name] === n.name ? "--mark" : line[n.name] < 0 && this.data.code.line[code[n.name]] < 0 ? "--host-driver" : "--host-python";
 		return `color-mix(in srgb, var(${colour}) ${n.depth % 2 ? 55 : 70}%, var(--ground))`;
@@ -199,7 +193,7 @@ export function callsIn(data, from, to) {
 }
 
 // Has it Python stacks of launches?
-const hasStacks = ({ gpu, stack, code }) => Boolean(stack && code && gpu.stack?.some((row) => row >= 0));
+export const hasStacks = ({ gpu, stack, code }) => Boolean(stack && code && gpu.stack?.some((row) => row >= 0));
 
 // Has the run calls of threads?
 export const hasCalls = (data) => threadLanes(data).size > 0;

@@ -1,7 +1,7 @@
 // A flame graph of two runs: boxes as wide as the mean of both, coloured by which run they are longer in.
-import { callTree, mergeTrees } from "./calltree.js";
+import { callTree, launchTree, mergeTrees, sameCall, sameLaunch } from "./calltree.js";
 import { el, swatch } from "./dom.js";
-import { Flame, MEASURES, flameSection, hasCalls } from "./flame.js";
+import { Flame, LAUNCHED, MEASURES, flameSection, hasCalls, hasStacks } from "./flame.js";
 import { formatPercent, formatTime, shortName } from "./format.js";
 import { countedTime } from "./steady.js";
 
@@ -14,21 +14,13 @@ export class FlameDiff extends Flame {
 	}
 
 	usual() {
-		return MEASURES[this.data.gpu.launch.some((call) => call >= 0) ? 0 : 1][0];
+		return this.runs.every(hasStacks) ? LAUNCHED[0][0] : MEASURES[this.data.gpu.launch.some((call) => call >= 0) ? 0 : 1][0];
 	}
 
-	open() {
-		const times = this.runs.map(countedTime);
-		this.calls ??= mergeTrees(this.runs, this.runs.map((run, i) => callTree(run, times[i][0], times[i][1])), times.map(([, , steps]) => steps));
-		if (!this.key)
-			this.measure(this.usual());
-	}
-
-	measure(key) {
-		this.key = key;
-		this.open();
-		this.top = this.root = this.calls;
-		this.draw();
+	tree(key) {
+		const launched = LAUNCHED.some(([k]) => k === key), [name, make, measures, same] = launched ? ["launches", launchTree, LAUNCHED, sameLaunch] : ["calls", callTree, MEASURES, sameCall];
+		const times = this.runs.map(countedTime), trees = () => this.runs.map((run, i) => make(run, times[i][0], times[i][1]));
+		return this[name] ??= mergeTrees(this.runs, trees(), times.map(([, , steps]) => steps), measures.map(([k]) => k), same);
 	}
 
 	change(n) {
@@ -60,15 +52,14 @@ export class FlameDiff extends Flame {
 			{ title: "change", number: true, value: (n) => Math.abs(this.change(n)), show: (n) => signed(this.change(n)) },
 			{ title: "before", number: true, value: side(0), show: (n) => formatTime(side(0)(n)) },
 			{ title: "after", number: true, value: side(1), show: (n) => formatTime(side(1)(n)) },
-			{ title: "calls a step", number: true, value: (n) => n.counts[1] - n.counts[0], show: (n) => n.counts.map((c) => Number.isInteger(c) ? String(c) : c.toFixed(1)).join(" → ") },
-			{ title: "called", name: true, value: (n) => this.title(n), show: (n) => el("button.find", { type: "button", onclick: () => this.zoom(n), title: n.name }, this.title(n)) },
+			{ title: "calls a step", number: true, value: (n) => n.counts[1] - n.counts[0], show: (n) => n.counts.every((c) => !c) ? "" : n.counts.map((c) => Number.isInteger(c) ? String(c) : c.toFixed(1)).join(" → ") },
+			{ title: "called", name: true, value: (n) => this.title(n), show: (n) => el("button.plain", { type: "button", onclick: () => this.zoom(n), title: n.name }, this.title(n)) },
 		];
 	}
 }
 
 export function flameDiff(runs) {
-	if (!runs.every(hasCalls))
-		return null;
-	return flameSection(new FlameDiff(runs), "Flame", MEASURES, [],
+	const measures = [...(runs.every(hasStacks) ? LAUNCHED : []), ...(runs.every(hasCalls) ? MEASURES : [])];
+	return !measures.length ? null : flameSection(new FlameDiff(runs), "Flame", measures, [],
 		el("ul.legend", {}, el("li", {}, swatch("--comm"), "longer after"), el("li", {}, swatch("--compute"), "shorter after"), el("li", {}, "per step that counts; a box is as wide as the mean of both runs")));
 }

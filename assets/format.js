@@ -14,6 +14,12 @@ export function formatTime(ns) {
 	return inUnits(ns, TIME_UNITS);
 }
 
+// A moment, told from its neighbours: "7,434.070 ms" after the first event.
+export function formatMoment(ns) {
+	const [whole, part] = (Math.abs(ns) / 1e6).toFixed(3).split(".");
+	return `${ns < 0 ? "−" : ""}${formatCount(whole)}.${part} ms`;
+}
+
 export function formatBytes(bytes) {
 	return inUnits(bytes, [["TB", 1e12], ["GB", 1e9], ["MB", 1e6], ["kB", 1e3], ["B", 1]]);
 }
@@ -34,6 +40,11 @@ export const spaced = (name) => name.replaceAll("_", " ");
 
 export function formatPercent(part, whole) {
 	return whole > 0 ? `${(100 * part / whole).toFixed(1)} %` : "–";
+}
+
+// "23.2 ms   67.5 %": in a column, shares stand below each other.
+export function withShare(text, part, whole) {
+	return `${text}  ${formatPercent(part, whole).padStart("100.0 %".length, "\u2007")}`;
 }
 
 // Short names of GPU work, made by the same code as those of the text report; of all runs of the page.

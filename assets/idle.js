@@ -3,7 +3,7 @@ import { bar, legend } from "./bars.js";
 import { deviceName, enumText, listed, ranksInFull, rowsOf, spanName } from "./data.js";
 import { spanLink } from "./details.js";
 import { el, section, swatch } from "./dom.js";
-import { formatCount, formatPercent, formatTime } from "./format.js";
+import { formatCount, formatMoment, formatPercent, formatTime, withShare } from "./format.js";
 import { causeColour } from "./palette.js";
 import { lineText, ownLine } from "./stacks.js";
 import { countedTime } from "./steady.js";
@@ -83,7 +83,7 @@ function causeTable(data, colourOf, name) {
 		bar(shown.map(([c, v]) => [v[key] / whole(key), colourOf(c), `${name(c)} ${stepped ? formatTime(v.step) : formatPercent(v.ns, total)}`])),
 		makeTable([
 			{ title: "cause", value: (r) => name(r[0]), show: (r) => el("span.nowrap", {}, swatch(colourOf(r[0])), name(r[0])) },
-			{ title: "a step", number: true, value: (r) => r[1].step, show: (r) => r[1].step ? `${formatTime(r[1].step)}  ${formatPercent(r[1].step, step)}` : "" },
+			{ title: "a step", number: true, value: (r) => r[1].step, show: (r) => r[1].step ? withShare(formatTime(r[1].step), r[1].step, step) : "" },
 			{ title: "whole run", number: true, value: (r) => r[1].ns, show: (r) => formatTime(r[1].ns) },
 			{ title: "share", number: true, value: (r) => r[1].ns, show: (r) => formatPercent(r[1].ns, total) },
 			{ title: "gaps", number: true, value: (r) => r[1].gaps, show: (r) => formatCount(r[1].gaps) },
@@ -96,7 +96,7 @@ function gapTable(data, colourOf, name) {
 	const g = data.gap, show = (span) => span >= 0 ? spanLink(data, span) : "";
 	return makeTable([
 		{ title: "length", number: true, value: (i) => g.dur[i], show: (i) => formatTime(g.dur[i]) },
-		{ title: "at", number: true, value: (i) => g.ts[i], show: (i) => data.spanOfGap?.[i] >= 0 ? spanLink(data, data.spanOfGap[i], formatTime(g.ts[i])) : formatTime(g.ts[i]) },
+		{ title: "at", number: true, value: (i) => g.ts[i], show: (i) => data.spanOfGap?.[i] >= 0 ? spanLink(data, data.spanOfGap[i], formatMoment(g.ts[i])) : formatMoment(g.ts[i]) },
 		{ title: "device", value: (i) => g.device[i], show: (i) => deviceName(data, g.device[i]) },
 		{ title: "cause", value: (i) => g.cause[i], show: (i) => el("span.nowrap", {}, swatch(colourOf(g.cause[i])), name(g.cause[i])) },
 		{ title: "meanwhile the launching thread ran", name: true, value: (i) => g.during[i], show: (i) => show(g.during[i]) },

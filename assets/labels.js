@@ -1,5 +1,5 @@
 // Names of lanes, left of the timeline: press to fold, pin to the top, hide.
-import { el } from "./dom.js";
+import { el, elided } from "./dom.js";
 import { formatCount, formatPercent } from "./format.js";
 import { besideLane, moveLane } from "./lanestate.js";
 
@@ -55,7 +55,7 @@ function laneLabel(t, g) {
 		el("button.title", {
 			type: "button", title: `${g.title}: ${formatCount(g.spans)} events. Press to fold or unfold; drag, or Alt and an arrow, to move.`,
 			"aria-expanded": String(!g.flat), onclick: change("flat"), onpointerdown: (e) => dragLane(t, g, e), onkeydown: (e) => laneKey(t, g, e),
-		}, el("span", {}, g.title)),
+		}, el("span", {}, elided(g.title, 20, 14))),
 		el("span.tools", {},
 			tool(g.pinned ? "↓" : "↑", `${g.pinned ? "unpin" : "pin to the top"}: ${g.title}`, change("pinned")),
 			tool("×", `hide: ${g.title}`, change("hidden"))));

@@ -2,7 +2,7 @@
 import { bar, legend } from "./bars.js";
 import { markOf } from "./data.js";
 import { el, section, swatch } from "./dom.js";
-import { formatCount, formatPercent, formatTime, shortName, spaced } from "./format.js";
+import { formatCount, formatMoment, formatPercent, formatTime, shortName, spaced } from "./format.js";
 import { CLASS_COLOURS, causeColour } from "./palette.js";
 import { css } from "./strip.js";
 import { makeTable } from "./tables.js";
@@ -148,7 +148,7 @@ function stretchTable(data, p) {
 	};
 	return makeTable([
 		{ title: "length", number: true, value: (i) => p.dur[i], show: (i) => formatTime(p.dur[i]) },
-		{ title: "at", number: true, value: (i) => p.start[i], show: (i) => el("a", { href: `#${data.tag}time=${p.start[i]},${p.dur[i]}` }, formatTime(p.start[i] - p.start[0])) },
+		{ title: "at", number: true, value: (i) => p.start[i], show: (i) => el("a", { href: `#${data.tag}time=${p.start[i]},${p.dur[i]}` }, formatMoment(p.start[i] - p.start[0])) },
 		{ title: "class", value: (i) => p.name(i), show: (i) => el("span.nowrap", {}, swatch(classColour(p.name(i))), spaced(p.name(i)), p.inferred[i] ? " (inferred)" : "") },
 		{ title: "where", value: where, show: where },
 		{ title: "what", name: true, value: what, show: (i) => p.span[i] < 0 ? what(i) : el("a", { href: href(i), title: data.texts[data.name[p.span[i]]] }, what(i)) },

@@ -88,6 +88,12 @@ const FIELDS = {
 	text: (t, op, v) => byText((i) => t.data.args ? t.data.texts[t.data.args[i]] : "", (i) => t.data.args?.[i] ?? 0, op, v),
 };
 
+// A word without a comparison: part of a name, or a class ("gemm" finds kernels of that family whatever their names).
+function wordTest(t, word) {
+	const tests = [FIELDS.name(t, "~", word), FIELDS.class(t, "=", word)];
+	return (span) => tests.some((test) => test(span));
+}
+
 const NUMBERS = ["dur", "start", "step"];
 const COMPARISON = new RegExp(`(^|\\s)(${Object.keys(FIELDS).join("|")})(>|<|=|~|!)`, "i");
 
@@ -96,7 +102,7 @@ function testsOf(timeline, query) {
 	return [...query.matchAll(TERM)].map(([text, field, op, raw]) => {
 		const value = raw.replace(/^"|"$/g, "").toLowerCase();
 		if (!field)
-			return FIELDS.name(timeline, "~", value);
+			return wordTest(timeline, value);
 		const make = FIELDS[field.toLowerCase()];
 		if (!make)
 			throw new Error(`${field} is not one of ${Object.keys(FIELDS).join(", ")}`);
@@ -112,7 +118,7 @@ export function runQuery(timeline, query) {
 	const plain = query.trim().toLowerCase();
 	if (!plain)
 		return null;
-	const tests = COMPARISON.test(query) ? testsOf(timeline, query) : [FIELDS.name(timeline, "~", plain)];
+	const tests = COMPARISON.test(query) ? testsOf(timeline, query) : [wordTest(timeline, plain)];
 	const hit = new Uint8Array(timeline.data.name.length);
 	for (let i = 0; i < hit.length; i++)
 		hit[i] = tests.every((test) => test(i)) ? 1 : 0;

@@ -4,7 +4,7 @@ import { deviceName, enumText, listed, ranksInFull, rowsOf, sourceName } from ".
 import { sparkline } from "./curve.js";
 import { spanLink } from "./details.js";
 import { el, folded, hatched, section, swatch } from "./dom.js";
-import { extremes, formatBytes, formatCount, formatNumber, formatPercent, formatTime, shortName } from "./format.js";
+import { extremes, formatBytes, formatCount, formatMoment, formatNumber, formatPercent, formatTime, shortName, withShare } from "./format.js";
 import { CLASS_COLOURS, familyColour } from "./palette.js";
 import { rankMatrix } from "./matrix.js";
 import { lineText } from "./stacks.js";
@@ -53,7 +53,7 @@ export function devices(data) {
 			{ title: "span", number: true, value: (r) => r.d.span_ns, show: (r) => formatTime(r.d.span_ns) },
 			...PARTS.map(([key, title]) => ({
 				title, number: true, value: (r) => part(r.d, key),
-				show: (r) => `${formatTime(part(r.d, key))}  ${formatPercent(part(r.d, key), r.d.span_ns)}`,
+				show: (r) => withShare(formatTime(part(r.d, key)), part(r.d, key), r.d.span_ns),
 			})),
 			{ title: "GPU events", number: true, value: (r) => r.d.events, show: (r) => formatCount(r.d.events) },
 			{ title: "gaps", number: true, value: (r) => r.d.gaps, show: (r) => formatCount(r.d.gaps) },
@@ -69,7 +69,7 @@ function rankTable(data) {
 	return !r ? null : makeTable([
 		{ title: "rank", value: (i) => r.rank[i], show: (i) => sourceName(data, r.source[i]) },
 		{ title: "shared collectives", number: true, value: (i) => r.matched[i], show: (i) => formatCount(r.matched[i]) },
-		{ title: "came last", number: true, value: (i) => r.last[i], show: (i) => `${formatCount(r.last[i])}  ${formatPercent(r.last[i], r.matched[i])}` },
+		{ title: "came last", number: true, value: (i) => r.last[i], show: (i) => withShare(formatCount(r.last[i]), r.last[i], r.matched[i]) },
 		{ title: "waited for others", number: true, value: (i) => r.waited[i], show: (i) => formatTime(r.waited[i]) },
 		{ title: "made others wait", number: true, value: (i) => r.caused[i], show: (i) => formatTime(r.caused[i]) },
 		{ title: "transfer", number: true, value: (i) => r.transfer[i], show: (i) => formatTime(r.transfer[i]) },
@@ -186,7 +186,7 @@ export function waits(data) {
 		makeTable([
 			{ title: "blocked", number: true, value: (i) => w.blocked[i], show: (i) => time(w.blocked[i]) },
 			{ title: "delayed", number: true, value: (i) => w.delayed[i], show: (i) => time(w.delayed[i]) },
-			{ title: "at", number: true, value: (i) => w.ts[i], show: (i) => w.host[i] >= 0 ? spanLink(data, w.host[i], formatTime(w.ts[i])) : formatTime(w.ts[i]) },
+			{ title: "at", number: true, value: (i) => w.ts[i], show: (i) => w.host[i] >= 0 ? spanLink(data, w.host[i], formatMoment(w.ts[i])) : formatMoment(w.ts[i]) },
 			{ title: "kind", value: (i) => w.kind[i], show: (i) => enumText(data, "wait.kind", w.kind[i]) },
 			{ title: "who waits", name: true, value: (i) => w.consumer[i], show: (i) => track(w.consumer[i] >= 0 ? w.consumer[i] : w.thread[i]) },
 			{ title: "for stream", value: (i) => w.producer[i], show: (i) => track(w.producer[i]) },

@@ -1,8 +1,8 @@
 // Steps: one bar each, and a table.
-import { PARTS } from "./bars.js";
+import { PARTS, legend } from "./bars.js";
 import { deviceName, rowsOf } from "./data.js";
 import { el, section } from "./dom.js";
-import { formatCount, formatPercent, formatTime } from "./format.js";
+import { formatCount, formatTime, withShare } from "./format.js";
 import { CLASS_COLOURS } from "./palette.js";
 import { ranksNote } from "./sections.js";
 import { makeTable } from "./tables.js";
@@ -40,14 +40,14 @@ function stepBars(length, start, title, fill) {
 
 function workedSteps(data) {
 	const s = data.step_time, part = (key, i) => el("i", { style: { height: `${100 * s[key][i] / (s.span[i] || 1)}%`, background: `var(${CLASS_COLOURS[key]})` } });
-	return section("steps", "Step by step", ranksNote(data),
+	return section("steps", "Step by step", ranksNote(data), legend(PARTS.map(([key, title]) => [CLASS_COLOURS[key], title])),
 		stepBars(s.span, s.start, (i) => `${stepTitle(data, s.step[i])}, ${deviceName(data, s.device[i])}`, (i) => PARTS.map(([key]) => part(key, i))),
 		makeTable([
 			{ title: "step", value: (i) => i, show: (i) => el("a", { href: `#time=${s.start[i]},${s.span[i]}` }, stepTitle(data, s.step[i])) },
 			{ title: "device", value: (i) => s.device[i], show: (i) => deviceName(data, s.device[i]) },
 			{ title: "span", number: true, value: (i) => s.span[i], show: (i) => formatTime(s.span[i]) },
 			...PARTS.map(([key, title]) => ({
-				title, number: true, value: (i) => s[key][i], show: (i) => s[key][i] ? `${formatTime(s[key][i])}  ${formatPercent(s[key][i], s.span[i])}` : "",
+				title, number: true, value: (i) => s[key][i], show: (i) => s[key][i] ? withShare(formatTime(s[key][i]), s[key][i], s.span[i]) : "",
 			})),
 			{ title: "GPU events", number: true, value: (i) => s.events[i], show: (i) => formatCount(s.events[i]) },
 		], rowsOf(s), { caption: "Work launched in each step, on each device", rows: 15 }));

@@ -1,13 +1,23 @@
 // Tables that sort by a click on their heads and narrow down as one types.
 import { copyButton } from "./copy.js";
-import { el } from "./dom.js";
+import { el, elided } from "./dom.js";
 import { decoded, formatCount } from "./format.js";
 
 const FIRST_ROWS = 20, LOOKED_THROUGH = 20000, LONG_TITLE = 18;
-const KINDS = ["number", "wide", "words", "name", "minor"];
+const KINDS = ["number", "wide", "words", "name", "minor", "spare"], ON_HEADS = ["number", "minor", "spare"];
+
+// A cell; of a name the longest text in it may give way.
+function cell(c, row) {
+	const made = el(`td${KINDS.filter((k) => c[k]).map((k) => `.${k}`).join("")}`, {}, c.show(row)), texts = document.createTreeWalker(made, NodeFilter.SHOW_TEXT);
+	let longest = null;
+	while (c.name && texts.nextNode())
+		longest = texts.currentNode.length > (longest?.length ?? 0) ? texts.currentNode : longest;
+	longest?.replaceWith(elided(longest.data));
+	return made;
+}
 
 // columns: [{ title, value(row) for sorting, show(row) text or node, number, wide: takes the room, words: sentences that wrap,
-// name: one line, cut; minor: not in narrow windows }]; those that are empty in every row are left out.
+// name: one line, cut in its middle; minor: not in narrow windows; spare: not in a narrow dock }]; those that are empty in every row are left out.
 // options: { caption, search: "what the box asks for", rows: how many at first, sort: column, rising }
 // Every table of several rows can be copied, all rows that the filter leaves, in the order shown.
 export function makeTable(all, rows, options = {}) {
@@ -19,7 +29,7 @@ export function makeTable(all, rows, options = {}) {
 	let { rising = false } = options, sort = columns.indexOf(all[options.sort]), limit = options.rows ?? FIRST_ROWS, needle = "";
 	const body = el("tbody"), count = el("span.count", { role: "status" });
 	const more = el("button.more", { type: "button", onclick: () => { limit = Infinity; fill(); } });
-	const heads = columns.map((c, i) => el("th", { scope: "col", class: [...KINDS.filter((k) => c[k] && (k === "number" || k === "minor")), c.title.length > LONG_TITLE ? "long" : ""].join(" ").trim() },
+	const heads = columns.map((c, i) => el("th", { scope: "col", class: [...ON_HEADS.filter((k) => c[k]), c.title.length > LONG_TITLE ? "long" : ""].join(" ").trim() },
 		el("button", {
 			type: "button",
 			onclick: () => {
@@ -39,7 +49,7 @@ export function makeTable(all, rows, options = {}) {
 		const kept = needle ? rows.filter((r) => columns.some((c) => text(c, r).toLowerCase().includes(needle))) : rows;
 		ordered = sort >= 0 ? [...kept].sort(compare) : kept;
 		body.replaceChildren(...ordered.slice(0, limit).map((row) =>
-			el("tr", {}, ...columns.map((c) => el(`td${KINDS.filter((k) => c[k]).map((k) => `.${k}`).join("")}`, {}, c.show(row))))));
+			el("tr", {}, ...columns.map((c) => cell(c, row)))));
 		heads.forEach((h, i) => h.setAttribute("aria-sort", i !== sort ? "none" : rising ? "ascending" : "descending"));
 		more.hidden = ordered.length <= limit;
 		more.textContent = `Show all ${formatCount(ordered.length)} rows`;

@@ -583,10 +583,11 @@ export class Timeline {
 		}
 	}
 
-	// Share of each pixel in which some stream had work, over the whole run: that of the busiest lane.
+	// Share of each pixel in which some stream had work, over the whole run: that of the busiest lane. Of threads where there are no streams.
 	busyPixels() {
 		const [t0, scale] = this.fit(), { start, dur } = this.data, out = new Float64Array(Math.ceil(this.width));
-		for (const lane of this.groups.filter((g) => g.kind === "gpu").flatMap((g) => g.lanes)) {
+		const streams = this.groups.filter((g) => g.kind === "gpu"), busy = streams.length ? streams : this.groups.filter((g) => ["host", "range", "python"].includes(g.kind));
+		for (const lane of busy.flatMap((g) => g.lanes)) {
 			let at = -1, sum = 0; // pixel, and work in it
 			const add = (x, ns) => {
 				if (x !== at) {

@@ -1,7 +1,7 @@
 // What the timeline shows, as rows of text: for screen readers, and to be copied.
 import { spanName } from "./data.js";
 import { el, section } from "./dom.js";
-import { formatCount, formatTime, shortName } from "./format.js";
+import { formatCount, formatMoment, formatTime, shortName } from "./format.js";
 import { classOf } from "./area.js";
 import { spanLink } from "./details.js";
 import { makeTable } from "./tables.js";
@@ -36,10 +36,10 @@ function spansInView(timeline) {
 
 function viewTable(timeline) {
 	const { data } = timeline, { count, shown } = spansInView(timeline);
-	const caption = `${formatTime(timeline.width * timeline.scale)} from ${formatTime(timeline.time(0))}: ${formatCount(count)} events` +
+	const caption = `${formatTime(timeline.width * timeline.scale)} from ${formatMoment(timeline.time(0))}: ${formatCount(count)} events` +
 		(count > shown.length ? `, the longest ${formatCount(shown.length)} of them` : "");
 	return makeTable([
-		{ title: "start", number: true, value: ([, i]) => data.start[i], show: ([, i]) => formatTime(data.start[i]) },
+		{ title: "start", number: true, value: ([, i]) => data.start[i], show: ([, i]) => formatMoment(data.start[i]) },
 		{ title: "length", number: true, value: ([, i]) => data.dur[i], show: ([, i]) => formatTime(data.dur[i]) },
 		{ title: "lane", value: ([g]) => g.title, show: ([g]) => [g.rank, g.title].filter(Boolean).join(" · ") },
 		{ title: "class", value: ([, i]) => classOf(data, i), show: ([, i]) => classOf(data, i) },

@@ -15,6 +15,8 @@ try:
     from selenium.webdriver.chrome.service import Service
 except ImportError:
     webdriver = None
+# a text that would be code if it got into the page as anything but text
+HOSTILE = '</script><img src=x onerror="window.hacked=1"><!--<script>window.hacked=1</script>'
 
 
 def missing():

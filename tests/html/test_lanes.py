@@ -89,6 +89,15 @@ def check_unseen(driver, folder):
     tap.ok("a finding about what was not recorded says so", said == ["nothing to show: it was not recorded"], said)
 
 
+def check_no_gpu(driver, folder):
+    """Threads alone: the strip over the lanes shows them, and the dock takes no more room than it needs."""
+    page, _, _ = write(folder, "threads.html", traced(folder, "threads", span("aten::mm", "cpu_op", 1, 1, 0, 50), span("aten::mm", "cpu_op", 1, 1, 900, 100)))
+    load(driver, page)
+    busy, dock = driver.execute_script("const t = assay.timeline, row = t.busyPixels(), at = (part) => row[Math.round(part * (row.length - 1))] > 0; return [[0.03, 0.5, 0.95].map(at), document.querySelector('.bench > .details').clientHeight]")
+    tap.ok("the strip of a run without GPU work shows its threads", busy == [True, False, True], busy)
+    tap.ok("a dock with nothing to say is one line", dock < 60, dock)
+
+
 def check_empty(driver, folder):
     page, _, _ = write(folder, "empty.html", traced(folder, "empty"))
     load(driver, page)
@@ -131,7 +140,7 @@ def main():
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as name:
         driver = browser()
         try:
-            for check in (check_kinds, check_first_wait, check_all_findings, check_unseen, check_empty, check_idle_lines, check_ranks_with_environments):
+            for check in (check_kinds, check_first_wait, check_all_findings, check_unseen, check_no_gpu, check_empty, check_idle_lines, check_ranks_with_environments):
                 check(driver, pathlib.Path(name))
             tap.ok("nothing failed on the console", not console(driver))
         finally:

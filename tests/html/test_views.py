@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """Tables, flame graphs and matrices of the page in a real browser, and that its address keeps them."""
-import json
 import math
 import os
 import pathlib
@@ -38,6 +37,22 @@ def check_table_in_address(driver):
         tablesOf(document.getElementById("kernels"))[1].take("total,down,");
         return [rows, tablesOf(document.getElementById("kernels"))[1].asText()];""")
     tap.ok("a wrong one does no harm, and the usual one is not in the address", odd[1] == "", odd)
+
+
+def check_names(driver):
+    """Kernels whose names differ at their ends only are told apart where there is no room for the whole."""
+    open_tab(driver, "kernels")
+    got = driver.execute_script("""
+        const cells = [...document.querySelectorAll(".bench > .details td.name")], names = cells.map((c) => c.textContent), right = (e) => e.getBoundingClientRect().right;
+        const cut = cells.filter((c) => { const head = c.querySelector(".elided > span"); return head && head.scrollWidth > head.clientWidth; });
+        const end = (e) => { const range = document.createRange(); range.selectNodeContents(e.querySelector(".elided").lastChild); return range.getBoundingClientRect().right; };
+        return [new Set(names).size === names.length, cut.length, cut.filter((c) => end(c) > right(c)).map((c) => c.textContent), names.includes(shortName(assay.data.texts[assay.data.kernel.name[1]]))];""")
+    tap.ok("long names give way in their middle, and keep their ends in view", got[0] and got[1] > 3 and got[2] == [], got)
+    parts = driver.execute_script("""
+        const b = assay.data.budget, value = (name) => b.value[[...b.name].findIndex((id) => assay.data.texts[id] === name)], tables = tablesOf(document.getElementById("budget"));
+        const rows = [...tables[1].querySelectorAll("tbody tr")].map((r) => r.cells[0].textContent.replaceAll(" ", "_"));
+        return [tables.length, rows.length, rows.reduce((sum, name) => sum + value(name), 0), value("useful_gpu")];""")
+    tap.ok("parts of a bucket stand in a table of their own and sum to it", parts[0] == 2 and parts[1] > 3 and math.isclose(parts[2], parts[3], rel_tol=1e-6), parts)
 
 
 def check_flame_in_address(driver):
@@ -89,68 +104,6 @@ def check_stack_flame(driver):
     tap.ok("a function called at several lines names them", any(text.startswith("train_step · program.py:36, 38") for text in got[6]), got[6])
 
 
-def check_code_diff(driver, folder):
-    """Lines of two runs as diff --json has them, by function by hand; a press marks their events in both."""
-    page, run = folder / "diff.html", tap.ROOT / "demo/run"
-    tap.run("diff", run, run, "--html", page)
-    load(driver, page)
-    want = json.loads(tap.run("diff", "--json", "--top", 0, run, run)[1])
-    got = driver.execute_script("return tablesOf(document.getElementById('lines')).map((t) => [...t.querySelectorAll('tbody .plain')].map((b) => b.textContent))")
-    names = [[d["name"] for d in want[key]] for key in ("lines", "waiting_lines")]
-    tap.ok("lines of two runs are those of diff --json", all(shown and shown == name[:len(shown)] for shown, name in zip(got, names)), (got, names))
-    driver.execute_script("document.querySelector('#lines tbody .plain').click()")
-    found = driver.execute_script("return [document.querySelector('.search').value, assay.timelines.map((t) => t.match?.count ?? 0)]")
-    tap.ok("a line leads to its events in both runs", found[0] == "line=" + names[0][0].split(" ")[0] and found[1][0] == found[1][1] > 0, found)
-    merged = driver.execute_script("""
-        const row = (name, a_ns, b_ns, real) => ({ name, a_ns, b_ns, change_ns: b_ns - a_ns, noise_ns: 1, a_count: a_ns ? 1 : 0, b_count: b_ns ? 2 : 0, real, change: "changed" });
-        return byFunction([row("x.py:20 g", 20, 0, true), row("x.py:25 g", 0, 12, true), row("x.py:3 f", 4, 4, false), row("y.py:9", 0, 2, true)]).map((d) => [d.name, d.a_ns, d.b_ns, d.change_ns, d.a_count, d.b_count, d.change, d.real]);""")
-    tap.ok("lines that moved are the same by function", merged == [["x.py g", 20, 12, -8, 1, 2, "changed", True], ["y.py", 0, 2, 2, 0, 2, "added", True], ["x.py f", 4, 4, 0, 1, 2, "changed", False]], merged)
-    choose(driver, "code", "function")
-    rows = driver.execute_script("return tablesOf(document.getElementById('lines'))[0].querySelector('tbody').textContent")
-    tap.ok("rows can be functions", "program.py train_step" in rows and ":" not in rows, rows)
-    order = driver.execute_script("""
-        const side = compareFindings({ ...assay.diff, switches: [], families: [{ name: "gemm", change_ns: 5, real: true }], idle_causes: [{ name: "host_data", change_ns: -9, real: true }],
-            ops: [{ name: "aten::mm", change_ns: 7, real: true }], lines: [{ name: "x.py:3 f", change_ns: 1, real: false }], waiting_lines: [] }, () => {});
-        return [...side.querySelectorAll(".changes a")].map((a) => a.textContent);""")
-    tap.ok("changes stand by their size, whatever kind they are of", order == ["idle: host data", "operator aten::mm", "gemm kernels"], order)
-    find = driver.execute_script("""
-        const out = [];
-        for (const button of document.querySelectorAll("#operators .find, #kernels .find")) {
-            button.click();
-            out.push([document.querySelector(".search").value, assay.timelines.map((t) => t.match?.count ?? 0)]);
-        }
-        return out.filter(([, [a, b]]) => !a || a !== b);""")
-    tap.ok("operators and kernels lead to their events in both runs", find == [], find)
-
-
-def check_many_ranks(driver):
-    """2,000 ranks of 250 machines by hand, rank 1234 far behind: it stands first, and every rank is in one line of few."""
-    got = driver.execute_script("""
-        const n = 2000, steps = 3, each = (f) => Float64Array.from({ length: n }, (_, i) => f(i)), by = (f) => Float64Array.from({ length: n * steps }, (_, i) => f(i % n, Math.floor(i / n)));
-        const data = { tag: "", texts: ["", ...Array.from({ length: n / 8 }, (_, i) => `node${i}`)], sources: Array.from({ length: n }, (_, rank) => ({ rank, path: `rank${rank}.json` })),
-            rank: { n, rank: each((i) => i), source: each((i) => i), host: each((i) => 1 + Math.floor(i / 8)) },
-            rank_step: { n: n * steps, rank: by((r) => r), step: by((r, s) => 10 + s), late: by((r, s) => r === 1234 ? 9e6 : (r * 7 + s) % 1000), exposed_comm: by(() => -1), dur: by(() => -1) } };
-        const made = rankMatrix(data), m = made.matrix;
-        document.body.append(made);
-        m.draw();
-        const seen = m.lines.flatMap(([rows]) => rows.map((r) => r.rank)), red = resolve("--wait"), pixel = Array.from(m.canvas.getContext("2d").getImageData((92 + 5) * devicePixelRatio, (18 + 5) * devicePixelRatio, 1, 1).data.slice(0, 3));
-        const out = { first: m.rows[0].name, lines: m.lines.length, height: m.canvas.clientHeight, ranks: new Set(seen).size, seen: seen.length, high: m.high, most: m.most, red: String(red.map(Math.round)) === String(pixel) };
-        m.point({ offsetX: 97, offsetY: 18 + 24 * 15 + 1 });
-        out.pointed = m.said.textContent;
-        m.press({ offsetX: 97, offsetY: 20 });
-        out.pressed = m.said.textContent;
-        made.querySelector("[data-choice=unit]").value = "host";
-        made.querySelector("[data-choice=unit]").dispatchEvent(new Event("change"));
-        out.hosts = [m.rows.length, m.rows[0].name, m.rows[0].who[0], m.rows[0].cells[0]];
-        made.remove();
-        return out;""")
-    tap.ok("the rank that is far off stands first and has a colour of its own", got["first"] == "rank 1234" and got["red"] and got["high"] < 3000 and got["most"] == 9e6, got)
-    tap.ok("2,000 ranks fit on a screen, each once", got["ranks"] == got["seen"] == 2000 and got["lines"] <= 24 + 150 and got["height"] < 900, got)
-    tap.ok("a line of many ranks says which has most", "most of 14 ranks" in got["pointed"] and got["pointed"].startswith("rank "), got["pointed"])
-    tap.ok("a rank whose events are elsewhere names its file", "rank1234.json" in got["pressed"], got["pressed"])
-    tap.ok("rows can be machines", got["hosts"] == [250, "node154", 1234, 9e6], got["hosts"])
-
-
 def main():
     if missing():
         return tap.skip("views of the page in a browser", missing())
@@ -159,10 +112,9 @@ def main():
         try:
             load(driver, write(folder, "run.html", tap.ROOT / "demo/run")[0])
             check_table_in_address(driver)
+            check_names(driver)
             check_flame_in_address(driver)
             check_stack_flame(driver)
-            check_many_ranks(driver)
-            check_code_diff(driver, folder)
             tap.ok("nothing failed on the console", not console(driver))
         finally:
             driver.quit()
