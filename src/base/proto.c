@@ -127,20 +127,10 @@ double assay_field_f64(const assay_field *f)
 	return v;
 }
 
-enum { VARINT_MAX = 10 };
-
-static char *put_at(char *to, uint64_t v)
-{
-	for (; v >= 0x80; v >>= 7)
-		*to++ = (char)(v | 0x80);
-	*to++ = (char)v;
-	return to;
-}
-
 static inline void put_varint(assay_protow *w, uint64_t v)
 {
-	assay_vec_reserve(&w->out, w->out.n + VARINT_MAX);
-	w->out.n = (size_t)(put_at(w->out.p + w->out.n, v) - w->out.p);
+	assay_vec_reserve(&w->out, w->out.n + ASSAY_VARINT_MAX);
+	w->out.n = (size_t)(assay_put_varint(w->out.p + w->out.n, v) - w->out.p);
 }
 
 static inline void put_tag(assay_protow *w, uint32_t field, assay_wire wire)
@@ -150,9 +140,9 @@ static inline void put_tag(assay_protow *w, uint32_t field, assay_wire wire)
 
 void assay_protow_varint(assay_protow *w, uint32_t field, uint64_t v)
 {
-	assay_vec_reserve(&w->out, w->out.n + 2 * VARINT_MAX);
-	char *to = put_at(w->out.p + w->out.n, (uint64_t)field << 3 | ASSAY_WIRE_VARINT);
-	w->out.n = (size_t)(put_at(to, v) - w->out.p);
+	assay_vec_reserve(&w->out, w->out.n + 2 * ASSAY_VARINT_MAX);
+	char *to = assay_put_varint(w->out.p + w->out.n, (uint64_t)field << 3 | ASSAY_WIRE_VARINT);
+	w->out.n = (size_t)(assay_put_varint(to, v) - w->out.p);
 }
 
 void assay_protow_nonzero(assay_protow *w, uint32_t field, uint64_t v)
@@ -185,10 +175,15 @@ void assay_protow_raw(assay_protow *w, assay_str s)
 	w->out.n += s.n;
 }
 
-void assay_protow_bytes(assay_protow *w, uint32_t field, assay_str s)
+void assay_protow_head(assay_protow *w, uint32_t field, size_t n)
 {
 	put_tag(w, field, ASSAY_WIRE_BYTES);
-	put_varint(w, s.n);
+	put_varint(w, n);
+}
+
+void assay_protow_bytes(assay_protow *w, uint32_t field, assay_str s)
+{
+	assay_protow_head(w, field, s.n);
 	assay_protow_raw(w, s);
 }
 
@@ -214,11 +209,12 @@ void assay_protow_message(assay_protow *w, uint32_t field, assay_protow *inner)
 void assay_protow_pair(assay_protow *w, uint32_t field, uint32_t first, uint64_t a, uint32_t second,
 		       uint64_t b)
 {
-	assay_vec_reserve(&w->out, w->out.n + 6 * VARINT_MAX);
-	char *length = put_at(w->out.p + w->out.n, (uint64_t)field << 3 | ASSAY_WIRE_BYTES);
-	char *to = put_at(length + 1, (uint64_t)first << 3 | ASSAY_WIRE_VARINT);
-	to = put_at(put_at(to, a), (uint64_t)second << 3 | ASSAY_WIRE_VARINT);
-	to = put_at(to, b);
+	assay_vec_reserve(&w->out, w->out.n + 6 * ASSAY_VARINT_MAX);
+	char *length =
+		assay_put_varint(w->out.p + w->out.n, (uint64_t)field << 3 | ASSAY_WIRE_BYTES);
+	char *to = assay_put_varint(length + 1, (uint64_t)first << 3 | ASSAY_WIRE_VARINT);
+	to = assay_put_varint(assay_put_varint(to, a), (uint64_t)second << 3 | ASSAY_WIRE_VARINT);
+	to = assay_put_varint(to, b);
 	*length = (char)(to - length - 1); /* at most 30 bytes */
 	w->out.n = (size_t)(to - w->out.p);
 }

@@ -127,6 +127,16 @@ static inline int64_t assay_field_i64(const assay_field *f)
 	return (int64_t)f->value;
 }
 
+/* Seven bits a byte, the lowest first. Returns the end; to has room for ASSAY_VARINT_MAX. */
+enum { ASSAY_VARINT_MAX = 10 };
+static inline char *assay_put_varint(char *to, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		*to++ = (char)(v | 0x80);
+	*to++ = (char)v;
+	return to;
+}
+
 typedef struct assay_protow {
 	assay_vec(char) out;
 } assay_protow;
@@ -141,6 +151,8 @@ void assay_protow_bytes(assay_protow *w, uint32_t field, assay_str s);
 void assay_protow_string(assay_protow *w, uint32_t field, assay_str s);
 void assay_protow_text(assay_protow *w, uint32_t field, assay_str s); /* not when empty */
 void assay_protow_raw(assay_protow *w, assay_str fields);
+/* Tag and length of a message whose n bytes the caller puts behind. */
+void assay_protow_head(assay_protow *w, uint32_t field, size_t n);
 /* Everything inner holds as one message field; inner is empty after it. */
 void assay_protow_message(assay_protow *w, uint32_t field, assay_protow *inner);
 /* A message of two numbers. */

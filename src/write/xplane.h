@@ -27,14 +27,24 @@ typedef struct xplane_made_args {
 } xplane_made_args;
 enum { XPLANE_MADE_ARGS = 1024 };
 
+/* A line of a plane: what stands in front of its events, them, and what stands behind. */
+typedef struct xplane_line_piece {
+	size_t front, back; /* bytes in heads, one after the other */
+	size_t events;      /* bytes behind those of the line before */
+} xplane_line_piece;
+
 /* A plane in pieces, in the order the file has them. Metadata ids are the names' ids in the pools:
  * they start at 1 and every name has one. */
 typedef struct xplane_out {
 	const struct xplane_writer *w; /* with place: metadata an input had there; NULL: none */
 	assay_sid place;
 	assay_str event_rest, line_rest; /* fields to write back with the next one */
-	assay_protow lines, event_meta, stat_meta, stats;
-	assay_protow line, event, stat, meta, entry; /* being built */
+	char *events;                    /* of all lines */
+	size_t events_n, events_room, line_from;
+	assay_vec(xplane_line_piece) lines;
+	assay_protow heads;
+	assay_protow event_meta, stat_meta, stats;
+	assay_protow event, stat, meta, entry; /* being built */
 	assay_pool event_names, stat_names;
 	assay_arena scratch;       /* for the arguments of one row */
 	assay_jsonw text;          /* of one list */
@@ -43,10 +53,12 @@ typedef struct xplane_out {
 	xplane_named constant[XPLANE_NAMED]; /* names of stats that stand in the program */
 	xplane_made_args *made;              /* XPLANE_MADE_ARGS of them, from the first on */
 	assay_arena made_arena;
-	uint32_t events;
+	uint32_t event_count;
 	int64_t base; /* the least that lines so far count from */
 } xplane_out;
 
+/* So many events are to come: room for them costs nothing before it is used. */
+void xplane_expect(xplane_out *p, size_t events);
 uint64_t xplane_stat_id(xplane_out *p, assay_str name);
 uint64_t xplane_event_id(xplane_out *p, assay_str name);
 /* xprof makes these anew unless every plane has them; some and not others would be neither of the

@@ -320,6 +320,7 @@ static void put_stream(xplane_writer *w, xplane_out *p, const struct device *d,
 	collect_rows(w, s, row, &all);
 	p->line_rest = xplane_rest(w, ASSAY_KEPT_TRACK, s->track);
 	int64_t ts = xplane_line_base(w, s->track, p->line_rest);
+	xplane_expect(p, all.n);
 	p->base = ts < p->base ? ts : p->base;
 	for (size_t i = 0; i < all.n; i++) {
 		if (all.p[i].mark)

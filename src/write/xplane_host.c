@@ -343,6 +343,7 @@ void xplane_write_host(xplane_writer *w)
 	host h = {.w = w};
 	h.out.w = w;
 	h.out.place = assay_pool_find(&w->run->part.strings, ASSAY_S(XPLANE_HOST));
+	xplane_expect(&h.out, n);
 	for (size_t i = 0; i < t->device.n; i++)
 		h.amd |= assay_device_vendor(w->run, i) == ASSAY_VENDOR_AMD;
 	for (uint32_t i = 0; i < n; i++) {

@@ -34,9 +34,9 @@ static bool stamp_stat(xplane_out *p, uint64_t id)
 {
 	while (p->stamp.n <= id)
 		*assay_push(&p->stamp) = 0;
-	if (p->stamp.p[id] == p->events + 1)
+	if (p->stamp.p[id] == p->event_count + 1)
 		return false;
-	p->stamp.p[id] = p->events + 1;
+	p->stamp.p[id] = p->event_count + 1;
 	return true;
 }
 
@@ -276,17 +276,47 @@ void xplane_plane_text(xplane_out *p, assay_str name, assay_str text)
 	assay_protow_message(&p->stats, XPLANE_STATS, &p->stat);
 }
 
+void xplane_expect(xplane_out *p, size_t events)
+{
+	enum { BYTES = 256 };
+	size_t room = p->events_n + (events + 1) * BYTES;
+	if (room <= p->events_room)
+		return;
+	p->events = assay_pages_grow(p->events, room);
+	p->events_room = room;
+}
+
+static char *room_for(xplane_out *p, size_t n)
+{
+	if (p->events_room - p->events_n < n) {
+		p->events_room = 2 * p->events_room + n;
+		p->events = assay_pages_grow(p->events, p->events_room);
+	}
+	return p->events + p->events_n;
+}
+
 void xplane_end_event(xplane_out *p, assay_str name, int64_t at_ns, int64_t dur_ns)
 {
-	assay_protow_varint(&p->entry, XEVENT_META, xplane_event_id(p, name));
-	assay_protow_varint(&p->entry, XEVENT_OFFSET_PS, (uint64_t)at_ns * 1000);
-	assay_protow_varint(&p->entry, XEVENT_DURATION_PS, (uint64_t)dur_ns * 1000);
+	enum { TAG = 1, HEAD = 3 * (TAG + ASSAY_VARINT_MAX) };
+	char head[HEAD] = {0}, *end = head;
+	*end++ = XEVENT_META << 3 | ASSAY_WIRE_VARINT;
+	end = assay_put_varint(end, xplane_event_id(p, name));
+	*end++ = XEVENT_OFFSET_PS << 3 | ASSAY_WIRE_VARINT;
+	end = assay_put_varint(end, (uint64_t)at_ns * 1000);
+	*end++ = XEVENT_DURATION_PS << 3 | ASSAY_WIRE_VARINT;
+	end = assay_put_varint(end, (uint64_t)dur_ns * 1000);
 	xplane_put_rest(p, &p->event, XEVENT_STATS, p->event_rest);
 	p->event_rest = (assay_str){0};
-	assay_protow_raw(&p->entry, assay_protow_data(&p->event));
+	size_t n = (size_t)(end - head), stats = p->event.out.n;
+	char *to = room_for(p, TAG + ASSAY_VARINT_MAX + HEAD + stats);
+	*to++ = XLINE_EVENTS << 3 | ASSAY_WIRE_BYTES;
+	to = assay_put_varint(to, n + stats);
+	memcpy(to, head, HEAD); /* of a size that is known here */
+	if (stats)
+		memcpy(to + n, p->event.out.p, stats);
+	p->events_n = (size_t)(to + n + stats - p->events);
 	p->event.out.n = 0;
-	assay_protow_message(&p->line, XLINE_EVENTS, &p->entry);
-	p->events++;
+	p->event_count++;
 }
 
 void xplane_end_line(xplane_out *p, int64_t id, int64_t ts_ns, assay_str name)
@@ -300,7 +330,7 @@ static void put_line_rest(xplane_out *p, int64_t display)
 	assay_proto c = assay_proto_on(p->line_rest);
 	for (assay_field f; assay_proto_next(&c, &f);)
 		if (f.number != XLINE_TIMESTAMP_NS && (!display || f.number != XLINE_DISPLAY_ID))
-			assay_protow_raw(&p->entry, f.whole);
+			assay_protow_raw(&p->meta, f.whole);
 	p->line_rest = (assay_str){0};
 }
 
@@ -309,11 +339,35 @@ void xplane_end_line_at(xplane_out *p, int64_t id, int64_t display, int64_t ts_n
 	assay_protow_nonzero(&p->entry, XLINE_ID, (uint64_t)id);
 	assay_protow_text(&p->entry, XLINE_NAME, name);
 	assay_protow_nonzero(&p->entry, XLINE_TIMESTAMP_NS, (uint64_t)ts_ns);
-	assay_protow_raw(&p->entry, assay_protow_data(&p->line));
-	p->line.out.n = 0;
 	put_line_rest(p, display);
-	assay_protow_nonzero(&p->entry, XLINE_DISPLAY_ID, (uint64_t)display);
-	assay_protow_message(&p->lines, XPLANE_LINES, &p->entry);
+	assay_protow_nonzero(&p->meta, XLINE_DISPLAY_ID, (uint64_t)display);
+	assay_str front = assay_protow_data(&p->entry), back = assay_protow_data(&p->meta);
+	size_t events = p->events_n - p->line_from, from = p->heads.out.n;
+	assay_protow_head(&p->heads, XPLANE_LINES, front.n + events + back.n);
+	assay_protow_raw(&p->heads, front);
+	*assay_push(&p->lines) = (xplane_line_piece){p->heads.out.n - from, back.n, events};
+	assay_protow_raw(&p->heads, back);
+	p->entry.out.n = p->meta.out.n = 0;
+	p->line_from = p->events_n;
+}
+
+static void write_bytes(FILE *out, const char *bytes, size_t n)
+{
+	if (n)
+		fwrite(bytes, 1, n, out);
+}
+
+static void write_lines(const xplane_out *p, FILE *out)
+{
+	const char *head = p->heads.out.p, *events = p->events;
+	for (size_t i = 0; i < p->lines.n; i++) {
+		const xplane_line_piece *l = &p->lines.p[i];
+		write_bytes(out, head, l->front);
+		write_bytes(out, events, l->events);
+		write_bytes(out, head + l->front, l->back);
+		head += l->front + l->back;
+		events += l->events;
+	}
 }
 
 void xplane_end_plane(xplane_out *p, FILE *out, int64_t id, assay_str name, assay_str more)
@@ -323,26 +377,16 @@ void xplane_end_plane(xplane_out *p, FILE *out, int64_t id, assay_str name, assa
 	xplane_put_metas(p);
 	assay_protow_nonzero(&head, XPLANE_ID, (uint64_t)id);
 	assay_protow_text(&head, XPLANE_NAME, name);
-	const assay_str pieces[] = {
-		assay_protow_data(&head),          assay_protow_data(&p->lines),
-		assay_protow_data(&p->event_meta), assay_protow_data(&p->stat_meta),
-		assay_protow_data(&p->stats),
-	};
-	size_t n = 0;
-	for (size_t i = 0; i < ASSAY_COUNT_OF(pieces); i++)
-		n += pieces[i].n;
-	/* tag and length of a message whose bytes follow */
-	assay_protow_bytes(&all, XSPACE_PLANES, (assay_str){0});
-	all.out.n--;
-	for (uint64_t left = n;; left >>= 7) {
-		*assay_push(&all.out) = (char)(left >= 0x80 ? left | 0x80 : left);
-		if (left < 0x80)
-			break;
-	}
-	fwrite(all.out.p, 1, all.out.n, out);
-	for (size_t i = 0; i < ASSAY_COUNT_OF(pieces); i++)
-		if (pieces[i].n)
-			fwrite(pieces[i].p, 1, pieces[i].n, out);
+	const assay_protow *behind[] = {&p->event_meta, &p->stat_meta, &p->stats};
+	size_t n = head.out.n + p->heads.out.n + p->line_from;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(behind); i++)
+		n += behind[i]->out.n;
+	assay_protow_head(&all, XSPACE_PLANES, n);
+	write_bytes(out, all.out.p, all.out.n);
+	write_bytes(out, head.out.p, head.out.n);
+	write_lines(p, out);
+	for (size_t i = 0; i < ASSAY_COUNT_OF(behind); i++)
+		write_bytes(out, behind[i]->out.p, behind[i]->out.n);
 	assay_protow_free(&head);
 	assay_protow_free(&all);
 	xplane_out_free(p);
@@ -350,11 +394,12 @@ void xplane_end_plane(xplane_out *p, FILE *out, int64_t id, assay_str name, assa
 
 void xplane_out_free(xplane_out *p)
 {
-	assay_protow *const parts[] = {&p->lines, &p->event_meta, &p->stat_meta,
-				       &p->stats, &p->line,       &p->event,
-				       &p->stat,  &p->meta,       &p->entry};
+	assay_protow *const parts[] = {&p->heads, &p->event_meta, &p->stat_meta, &p->stats,
+				       &p->event, &p->stat,       &p->meta,      &p->entry};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(parts); i++)
 		assay_protow_free(parts[i]);
+	assay_pages_free(p->events);
+	assay_vec_free(&p->lines);
 	assay_pool_free(&p->event_names);
 	assay_pool_free(&p->stat_names);
 	assay_vec_free(&p->stamp);
