@@ -206,19 +206,6 @@ void assay_protow_message(assay_protow *w, uint32_t field, assay_protow *inner)
 	inner->out.n = 0;
 }
 
-void assay_protow_pair(assay_protow *w, uint32_t field, uint32_t first, uint64_t a, uint32_t second,
-		       uint64_t b)
-{
-	assay_vec_reserve(&w->out, w->out.n + 6 * ASSAY_VARINT_MAX);
-	char *length =
-		assay_put_varint(w->out.p + w->out.n, (uint64_t)field << 3 | ASSAY_WIRE_BYTES);
-	char *to = assay_put_varint(length + 1, (uint64_t)first << 3 | ASSAY_WIRE_VARINT);
-	to = assay_put_varint(assay_put_varint(to, a), (uint64_t)second << 3 | ASSAY_WIRE_VARINT);
-	to = assay_put_varint(to, b);
-	*length = (char)(to - length - 1); /* at most 30 bytes */
-	w->out.n = (size_t)(to - w->out.p);
-}
-
 /* The length of a message is not known when it starts: it gets four bytes, filled in when it ends
  * (longer than needed, which readers accept). */
 enum { LENGTH_BYTES = 4 };

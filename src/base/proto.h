@@ -155,9 +155,19 @@ void assay_protow_raw(assay_protow *w, assay_str fields);
 void assay_protow_head(assay_protow *w, uint32_t field, size_t n);
 /* Everything inner holds as one message field; inner is empty after it. */
 void assay_protow_message(assay_protow *w, uint32_t field, assay_protow *inner);
-/* A message of two numbers. */
-void assay_protow_pair(assay_protow *w, uint32_t field, uint32_t first, uint64_t a, uint32_t second,
-		       uint64_t b);
+/* A message of two numbers. In line, where the fields are known. */
+static inline void assay_protow_pair(assay_protow *w, uint32_t field, uint32_t first, uint64_t a,
+				     uint32_t second, uint64_t b)
+{
+	assay_vec_reserve(&w->out, w->out.n + 6 * ASSAY_VARINT_MAX);
+	char *length =
+		assay_put_varint(w->out.p + w->out.n, (uint64_t)field << 3 | ASSAY_WIRE_BYTES);
+	char *to = assay_put_varint(length + 1, (uint64_t)first << 3 | ASSAY_WIRE_VARINT);
+	to = assay_put_varint(assay_put_varint(to, a), (uint64_t)second << 3 | ASSAY_WIRE_VARINT);
+	to = assay_put_varint(to, b);
+	*length = (char)(to - length - 1); /* at most 30 bytes */
+	w->out.n = (size_t)(to - w->out.p);
+}
 /* The same in place: what is written until the matching close is the message. At most 256 MB. */
 size_t assay_protow_open(assay_protow *w, uint32_t field);
 void assay_protow_close(assay_protow *w, size_t mark);

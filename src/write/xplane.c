@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 
+#include "base/beside.h"
 #include "base/json.h"
 #include "base/test.h"
 #include "model/machine.h"
@@ -104,9 +105,12 @@ int64_t xplane_scope(xplane_writer *w, uint32_t scope)
 	/* ranges of an input that has ids of its own are not mixed with them */
 	if (w->given.p[source] && !(s->flags[scope] & ASSAY_SCOPE_GIVEN))
 		return 0;
-	for (uint32_t r = scope; s->parent[r]; r = s->up[r])
+	while (w->in_tree.n <= scope)
+		*assay_push(&w->in_tree) = false;
+	for (uint32_t r = scope; !w->in_tree.p[scope] && s->parent[r]; r = s->up[r])
 		if (!assay_scope_tree_add(&w->tree, s->id[r], s->parent[r]))
 			break;
+	w->in_tree.p[scope] = true;
 	return s->id[scope];
 }
 
@@ -364,6 +368,7 @@ static void set_steps(xplane_writer *w)
 {
 	for (uint32_t i = 0; i < w->t->step.n; i++) {
 		*assay_map_at(&w->steps, key_of_step(w, i)) = i;
+		w->step_names |= xplane_step_bit(w->t->step.name[i]);
 		*assay_push(&w->step_done) = false;
 	}
 }
@@ -496,6 +501,7 @@ static void free_all(xplane_writer *w)
 	assay_vec_free(&w->is_xplane);
 	assay_vec_free(&w->device_of);
 	assay_vec_free(&w->step_done);
+	assay_vec_free(&w->in_tree);
 	assay_vec_free(&w->devices);
 	assay_vec_free(&w->line_of);
 	assay_vec_free(&w->counted);
@@ -519,6 +525,58 @@ static void free_all(xplane_writer *w)
 	assay_arena_free(&w->scratch);
 }
 
+/* ------------------------------------------------------------------ the file */
+
+/* The host's plane is made while those of the devices are written, with what it changes of the
+ * writer for its own. */
+struct host_plane {
+	xplane_writer w;
+	xplane_out out;
+	assay_beside beside;
+};
+
+static void make_host(void *arg)
+{
+	struct host_plane *h = arg;
+	xplane_make_host(&h->w, &h->out);
+}
+
+static void begin_host(struct host_plane *h, const xplane_writer *w)
+{
+	*h = (struct host_plane){.w = *w};
+	h->w.scratch = (assay_arena){0};
+	h->w.tree = (assay_scope_tree){0};
+	h->w.in_tree.p = NULL;
+	h->w.in_tree.n = h->w.in_tree.cap = 0;
+	assay_beside_start(&h->beside, assay_run_threads(w->run), make_host, h);
+}
+
+/* Paths in the order in which one thread would have met them. */
+static void end_host(struct host_plane *h, xplane_writer *w)
+{
+	assay_beside_join(&h->beside);
+	for (size_t i = 0; i < h->w.tree.child.n; i++)
+		assay_scope_tree_add(&w->tree, h->w.tree.child.p[i], h->w.tree.parent.p[i]);
+	xplane_end_plane(&h->out, w->out, 0, ASSAY_S(XPLANE_HOST),
+			 xplane_kept(w, ASSAY_NO_ROW, XPLANE_HOST));
+	assay_scope_tree_free(&h->w.tree);
+	assay_vec_free(&h->w.in_tree);
+	assay_arena_free(&h->w.scratch);
+}
+
+static void write_planes(xplane_writer *w)
+{
+	struct host_plane *host = assay_alloc(&w->scratch, sizeof *host);
+	xplane_sum_costs(w);
+	begin_host(host, w);
+	xplane_write_devices(w);
+	end_host(host, w);
+	xplane_write_beside(w);
+	xplane_write_looks(w);
+	write_tree(w);
+	xplane_write_hlo(w);
+}
+
 bool xplane_write_file(const assay_run *run, const assay_run *job, FILE *out, bool grouped,
 		       int64_t session, assay_left_out *left, assay_err *err)
 {
@@ -530,13 +588,7 @@ bool xplane_write_file(const assay_run *run, const assay_run *job, FILE *out, bo
 	set_steps(&w);
 	bool ok = set_clock(&w, session, err);
 	if (ok) {
-		xplane_sum_costs(&w);
-		xplane_write_devices(&w);
-		xplane_write_host(&w);
-		xplane_write_beside(&w);
-		xplane_write_looks(&w);
-		write_tree(&w);
-		xplane_write_hlo(&w);
+		write_planes(&w);
 		if (!write_kept(&w))
 			write_task(&w);
 		write_machines(&w);

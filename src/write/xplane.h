@@ -97,7 +97,17 @@ typedef struct xplane_op {
 	uint32_t program, depth;
 	uint32_t scope; /* one that has the path */
 	assay_str name; /* unique in the program */
+	assay_str path; /* names from the first on; empty: not asked for yet */
 } xplane_op;
+
+/* What arguments say of a kernel; many have the same. */
+typedef struct xplane_kernel_args {
+	assay_sid args;
+	bool known, labelled;
+	char occupancy[32]; /* percent; empty: not said */
+	double dynamic;
+} xplane_kernel_args;
+enum { XPLANE_KERNEL_ARGS = 256 };
 
 /* What all work of a path of scopes does, as far as it is known. */
 typedef struct xplane_cost {
@@ -110,6 +120,7 @@ typedef struct xplane_writer {
 	const assay_tables *t;
 	FILE *out;
 	assay_grids grids;
+	xplane_kernel_args kernel_args[XPLANE_KERNEL_ARGS]; /* by id of the arguments */
 	assay_arena scratch;
 	assay_vec(int64_t) shift; /* by source: added to a time gives ns since the session began */
 	assay_vec(bool)
@@ -143,6 +154,8 @@ typedef struct xplane_writer {
 	assay_vec(uint32_t) device_of; /* by row of host: number of the plane its work is on */
 	assay_map wait_at;             /* source and correlation id -> row of wait */
 	assay_map steps;               /* source, time and name of a step -> row */
+	uint64_t step_names;           /* a bit for each name one has, by its id */
+	assay_vec(bool) in_tree;       /* by scope: its path is noted */
 	assay_vec(bool) step_done;
 	assay_vec(xplane_device) devices;
 	assay_map device_at; /* source and device -> index in devices */
@@ -171,6 +184,10 @@ uint64_t xplane_device_key(const xplane_writer *w, uint32_t track);
 /* Number of the line that a stream has; the stream's own when it has none. */
 int64_t xplane_line_of(const xplane_writer *w, uint32_t source, int64_t device, int64_t stream);
 uint64_t xplane_step_key(uint32_t source, int64_t ts, assay_sid name);
+static inline uint64_t xplane_step_bit(assay_sid name)
+{
+	return (uint64_t)1 << name % 64;
+}
 /* The step that stands in w->steps for those of this one's name and start. */
 uint32_t xplane_step_named(const xplane_writer *w, uint32_t step);
 
@@ -217,7 +234,9 @@ void xplane_put_sample(xplane_writer *w, xplane_out *p, uint32_t counter);
 const char *xplane_sample_name(const xplane_writer *w, uint32_t counter);
 
 void xplane_write_devices(xplane_writer *w);
-void xplane_write_host(xplane_writer *w);
+/* All of the host's plane but its end. Of w, it changes what xplane_write_file() gives it for its
+ * own, and step_done. */
+void xplane_make_host(xplane_writer *w, xplane_out *out);
 
 /* xplane_memory.c: lines of the host's plane. next: a free number for a line. */
 typedef int64_t xplane_next_line(void *ctx);

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
 #include "base/input.h"
@@ -63,69 +62,108 @@ struct text {
 	size_t n;
 };
 
-ASSAY_PRINTF(2, 3) static void detail(struct text *t, const char *fmt, ...)
+static void add_text(struct text *t, const char *text)
 {
-	va_list ap;
-	va_start(ap, fmt);
-	int n = vsnprintf(t->buf + t->n, sizeof t->buf - t->n, fmt, ap);
-	va_end(ap);
-	t->n += n > 0 && (size_t)n < sizeof t->buf - t->n ? (size_t)n : 0;
+	size_t n = strlen(text);
+	memcpy(t->buf + t->n, text, n);
+	t->n += n;
+}
+
+/* The key with its colon, and what stands before it. */
+static void add_number(struct text *t, const char *key, int64_t v)
+{
+	add_text(t, key);
+	t->n = (size_t)(assay_put_i64(t->buf + t->n, v) - t->buf);
+}
+
+static void add_three(struct text *t, const char *key, uint32_t x, uint32_t y, uint32_t z)
+{
+	add_number(t, key, x);
+	add_number(t, ",", y);
+	add_number(t, ",", z);
+}
+
+static const xplane_kernel_args *kernel_args(xplane_writer *w, assay_sid args)
+{
+	xplane_kernel_args *k = &w->kernel_args[args % XPLANE_KERNEL_ARGS];
+	if (k->known && k->args == args)
+		return k;
+	double occupancy;
+	*k = (xplane_kernel_args){.args = args, .known = true};
+	if (xplane_arg_number(w, args, "occ_pct", &occupancy) ||
+	    xplane_arg_number(w, args, "theoretical_occupancy_pct", &occupancy) ||
+	    xplane_arg_number(w, args, "est. achieved occupancy %", &occupancy))
+		snprintf(k->occupancy, sizeof k->occupancy, "%.6g", occupancy);
+	xplane_arg_number(w, args, "dynamic_shared", &k->dynamic);
+	k->labelled = xplane_has_arg(w, args, "hlo_op") || xplane_has_arg(w, args, "hlo_module") ||
+		      xplane_has_arg(w, args, "tf_op");
+	return k;
 }
 
 /* What is not known is not said: readers take a missing key for 0, ours for unknown. */
 static void put_kernel(xplane_writer *w, xplane_out *p, uint32_t g, bool amd)
 {
 	const assay_gpu_table *t = &w->t->gpu;
-	double occ = 0, dynamic = 0;
-	bool has_occ = xplane_arg_number(w, t->args[g], "occ_pct", &occ) ||
-		       xplane_arg_number(w, t->args[g], "theoretical_occupancy_pct", &occ) ||
-		       xplane_arg_number(w, t->args[g], "est. achieved occupancy %", &occ);
-	xplane_arg_number(w, t->args[g], "dynamic_shared", &dynamic);
+	const xplane_kernel_args *args = kernel_args(w, t->args[g]);
 	uint32_t shared = t->shared[g] == UINT32_MAX ? 0 : t->shared[g];
-	uint32_t dyn = dynamic > 0 && dynamic <= shared ? (uint32_t)dynamic : 0;
+	uint32_t dyn = args->dynamic > 0 && args->dynamic <= shared ? (uint32_t)args->dynamic : 0;
 	uint32_t grid[3], items[3];
 	assay_grid_blocks(&w->grids, g, grid);
-	assay_grid_items(&w->grids, g, items);
-	struct text d = {0};
-	if (t->regs[g] != UINT16_MAX)
-		detail(&d, "regs:%u ", t->regs[g]);
-	if (t->shared[g] != UINT32_MAX)
-		detail(&d, "static_shared:%u dynamic_shared:%u ", shared - dyn, dyn);
-	detail(&d, "grid:%u,%u,%u block:%u,%u,%u", grid[0], grid[1], grid[2], t->block_x[g],
-	       t->block_y[g], t->block_z[g]);
-	if (has_occ)
-		detail(&d, " occ_pct:%.6g", occ);
-	if (amd)
-		detail(&d, " work_items:%u,%u,%u", items[0], items[1], items[2]);
+	struct text d;
+	d.n = 0;
+	if (t->regs[g] != UINT16_MAX) {
+		add_number(&d, "regs:", t->regs[g]);
+		add_text(&d, " ");
+	}
+	if (t->shared[g] != UINT32_MAX) {
+		add_number(&d, "static_shared:", shared - dyn);
+		add_number(&d, " dynamic_shared:", dyn);
+		add_text(&d, " ");
+	}
+	add_three(&d, "grid:", grid[0], grid[1], grid[2]);
+	add_three(&d, " block:", t->block_x[g], t->block_y[g], t->block_z[g]);
+	if (*args->occupancy) {
+		add_text(&d, " occ_pct:");
+		add_text(&d, args->occupancy);
+	}
+	if (amd) {
+		assay_grid_items(&w->grids, g, items);
+		add_three(&d, " work_items:", items[0], items[1], items[2]);
+	}
 	if (amd && t->shared[g] != UINT32_MAX)
-		detail(&d, " group_mem:%u", shared);
+		add_number(&d, " group_mem:", shared);
 	if (t->scratch[g] != UINT32_MAX)
-		detail(&d, " private_mem:%u", t->scratch[g]);
+		add_number(&d, " private_mem:", t->scratch[g]);
 	if (t->acc_regs[g] != UINT16_MAX)
-		detail(&d, " acc_regs:%u", t->acc_regs[g]);
+		add_number(&d, " acc_regs:", t->acc_regs[g]);
 	if (t->scalar_regs[g] != UINT16_MAX)
-		detail(&d, " scalar_regs:%u", t->scalar_regs[g]);
+		add_number(&d, " scalar_regs:", t->scalar_regs[g]);
 	xplane_put_ref(p, "kernel_details", (assay_str){d.buf, d.n});
 }
 
 static void put_memory(xplane_writer *w, xplane_out *p, uint32_t g, int64_t device)
 {
 	const assay_gpu_table *t = &w->t->gpu;
-	struct text d = {0};
 	int64_t bytes = t->bytes[g];
+	struct text d;
+	d.n = 0;
 	if (t->kind[g] == ASSAY_GPU_MEMSET) {
-		detail(&d, "kind:device");
+		add_text(&d, "kind:device");
 		if (bytes >= 0)
-			detail(&d, " num_bytes:%" PRId64, bytes);
-		detail(&d, " async:1");
+			add_number(&d, " num_bytes:", bytes);
+		add_text(&d, " async:1");
 		xplane_put_ref(p, "Memset_details", (assay_str){d.buf, d.n});
 		return;
 	}
 	size_t k = assay_copy_way_of(assay_text(w->run, t->name[g]));
-	detail(&d, "kind_src:%s kind_dst:%s", copies[k].from, copies[k].to);
+	add_text(&d, "kind_src:");
+	add_text(&d, copies[k].from);
+	add_text(&d, " kind_dst:");
+	add_text(&d, copies[k].to);
 	if (bytes >= 0)
-		detail(&d, " size:%" PRId64, bytes);
-	detail(&d, " dest:%" PRId64 " async:1", device);
+		add_number(&d, " size:", bytes);
+	add_number(&d, " dest:", device);
+	add_text(&d, " async:1");
 	xplane_put_ref(p, "memcpy_details", (assay_str){d.buf, d.n});
 }
 
@@ -146,20 +184,16 @@ static assay_str work_name(const xplane_writer *w, uint32_t g)
 	return name.n ? name : assay_str_of(type_of(w, g));
 }
 
-static bool is_labelled(const xplane_writer *w, assay_sid args)
-{
-	return xplane_has_arg(w, args, "hlo_op") || xplane_has_arg(w, args, "hlo_module") ||
-	       xplane_has_arg(w, args, "tf_op");
-}
-
 /* Of work that a command buffer replays: which instruction it is, for xprof looks that up in the
  * program and knows nothing of buffers; and before it what the recorder said. */
 static void put_instruction(xplane_writer *w, xplane_out *p, uint32_t g)
 {
 	const assay_tables *t = w->t;
 	uint32_t op = g < t->gpu_captured.n ? t->gpu_captured.op[g] : ASSAY_NO_ROW;
+	if (op == ASSAY_NO_ROW || !t->captured.program[op])
+		return;
 	assay_str buffer = xplane_arg_text(w, t->gpu.args[g], "hlo_op");
-	if (op == ASSAY_NO_ROW || !t->captured.program[op] || !buffer.n)
+	if (!buffer.n)
 		return;
 	xplane_put_ref(p, "hlo_op_recorded", buffer);
 	xplane_put_ref(p, "hlo_op", xplane_arg_text(w, t->captured.args[op], "hlo_op"));
@@ -169,7 +203,6 @@ static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, ui
 		     int64_t line_ts)
 {
 	const assay_gpu_table *t = &w->t->gpu;
-	char context[32];
 	if (t->corr[g])
 		xplane_put_u64(p, "correlation_id", xplane_corr(w, t->track[g], t->corr[g]));
 	if (t->corr[g] && w->t->launch.n == t->n && w->t->launch.host[g] != ASSAY_NO_ROW)
@@ -179,8 +212,9 @@ static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, ui
 	int64_t id =
 		xplane_put_scope(w, p, scope, g < w->t->gpu_scope.n ? w->t->gpu_scope.how[g] : 0);
 	if (t->context[g] != UINT32_MAX) {
-		int n = snprintf(context, sizeof context, "$$%u", t->context[g]);
-		xplane_put_str(p, "context_id", (assay_str){context, (size_t)n});
+		char context[2 + ASSAY_DIGITS_MAX] = "$$";
+		const char *end = assay_put_u64(context + 2, t->context[g]);
+		xplane_put_str(p, "context_id", (assay_str){context, (size_t)(end - context)});
 	}
 	if (t->graph[g])
 		xplane_put_u64(p, "cuda_graph_id", t->graph[g]);
@@ -202,7 +236,7 @@ static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, ui
 	int64_t forward = g < w->t->gpu_scope.n ? xplane_scope(w, w->t->gpu_scope.forward[g]) : 0;
 	if (forward)
 		xplane_put_i64(p, "forward_scope_range_id", forward);
-	if (!is_labelled(w, t->args[g]))
+	if (!kernel_args(w, t->args[g])->labelled)
 		xplane_put_labels(w, p, d->source, id ? scope : ASSAY_NO_ROW);
 	p->event_rest = xplane_rest(w, ASSAY_KEPT_GPU, g);
 	xplane_end_event(p, work_name(w, g), xplane_time(w, t->track[g], t->ts[g]) - line_ts,

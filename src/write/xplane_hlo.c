@@ -114,6 +114,8 @@ uint32_t xplane_op_of(xplane_writer *w, uint32_t scope)
 	assay_vec(uint32_t) chain = {0};
 	while (w->op_of.n < s->n)
 		*assay_push(&w->op_of) = ASSAY_NO_ROW;
+	if (w->op_of.p[scope] != ASSAY_NO_ROW)
+		return w->op_of.p[scope];
 	for (uint32_t r = scope; r != ASSAY_NO_ROW && w->op_of.p[r] == ASSAY_NO_ROW;
 	     r = xplane_scope_above(s, r))
 		*assay_push(&chain) = r;
@@ -212,19 +214,30 @@ static void put_cost(xplane_writer *w, xplane_out *p, uint32_t scope)
 		xplane_put_u64(p, "bytes_accessed", (uint64_t)bytes);
 }
 
-static void put_operator(xplane_writer *w, xplane_out *p, uint32_t scope)
+static assay_str path_text(xplane_writer *w, uint32_t op)
 {
-	uint32_t op = xplane_op_of(w, scope), path[XPLANE_PATH_MAX];
+	uint32_t path[XPLANE_PATH_MAX];
+	assay_str *known = &w->ops.p[op].path;
+	if (known->n)
+		return *known;
 	assay_protow text = {0};
 	for (size_t i = path_of(w, op, path); i-- > 0;) {
 		assay_protow_raw(&text, w->ops.p[path[i]].name);
 		assay_protow_raw(&text, i ? ASSAY_S("::") : (assay_str){0});
 	}
-	xplane_put_ref(p, "hlo_op", assay_protow_data(&text));
+	*known = assay_protow_data(&text);
+	known->p = assay_dup(&w->scratch, *known);
+	assay_protow_free(&text);
+	return *known;
+}
+
+static void put_operator(xplane_writer *w, xplane_out *p, uint32_t scope)
+{
+	uint32_t op = xplane_op_of(w, scope);
+	xplane_put_ref(p, "hlo_op", path_text(w, op));
 	xplane_put_ref(p, "hlo_module", xplane_module_name(w, op));
 	xplane_put_u64(p, "program_id", w->ops.p[op].program + 1);
 	put_cost(w, p, scope);
-	assay_protow_free(&text);
 }
 
 void xplane_put_labels(xplane_writer *w, xplane_out *p, uint32_t source, uint32_t scope)

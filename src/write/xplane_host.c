@@ -11,7 +11,7 @@ typedef assay_vec(uint32_t) row_list;
 
 typedef struct host {
 	xplane_writer *w;
-	xplane_out out;
+	xplane_out *out;
 	assay_map lines; /* low halves of line ids: the viewer's row numbers */
 	uint32_t next;   /* candidates for lines that need a number of ours */
 	bool amd;
@@ -128,7 +128,7 @@ static void put_step(xplane_writer *w, xplane_out *p, uint32_t step, assay_sid a
 static uint32_t step_of(const xplane_writer *w, uint32_t row)
 {
 	const assay_host_table *t = &w->t->host;
-	if (!w->steps.n || t->kind[row] == ASSAY_HOST_INSTANT)
+	if (!(w->step_names & xplane_step_bit(t->name[row])) || t->kind[row] == ASSAY_HOST_INSTANT)
 		return ASSAY_MAP_ABSENT;
 	return assay_map_get(&w->steps, xplane_step_key(xplane_source(w, t->track[row]), t->ts[row],
 							t->name[row]));
@@ -149,21 +149,20 @@ static void put_row(host *h, uint32_t row, int64_t line_ts)
 	xplane_writer *w = h->w;
 	const assay_host_table *t = &w->t->host;
 	uint32_t track = t->track[row];
-	put_detail(w, &h->out, row);
+	put_detail(w, h->out, row);
 	if (row < w->t->host_scope.n)
-		xplane_put_scope(w, &h->out, w->t->host_scope.scope[row],
-				 w->t->host_scope.how[row]);
+		xplane_put_scope(w, h->out, w->t->host_scope.scope[row], w->t->host_scope.how[row]);
 	uint32_t step = step_of(w, row);
 	if (step != ASSAY_MAP_ABSENT)
-		put_step(w, &h->out, step, t->args[row]);
-	xplane_put_group(w, &h->out, xplane_host_step(w, row));
-	xplane_put_ref(&h->out, "cat", category(w, row));
-	xplane_put_args(&h->out, w->run, t->args[row]);
+		put_step(w, h->out, step, t->args[row]);
+	xplane_put_group(w, h->out, xplane_host_step(w, row));
+	xplane_put_ref(h->out, "cat", category(w, row));
+	xplane_put_args(h->out, w->run, t->args[row]);
 	if (assay_host_detail[t->kind[row]] == ASSAY_T_api && w->device_of.p[row] != ASSAY_NO_ROW)
-		xplane_put_u64(&h->out, "device_id", w->device_of.p[row]);
+		xplane_put_u64(h->out, "device_id", w->device_of.p[row]);
 	assay_str name = assay_text(w->run, t->name[row]);
-	h->out.event_rest = xplane_rest(w, ASSAY_KEPT_HOST, row);
-	xplane_end_event(&h->out, name.n ? name : ASSAY_S("(no name)"),
+	h->out->event_rest = xplane_rest(w, ASSAY_KEPT_HOST, row);
+	xplane_end_event(h->out, name.n ? name : ASSAY_S("(no name)"),
 			 xplane_time(w, track, t->ts[row]) - line_ts, length_of(w, row));
 }
 
@@ -205,8 +204,8 @@ static void put_line(host *h, const row_list *rows, int64_t id, const char *name
 	int64_t ts = xplane_line_base(h->w, track, rest);
 	for (size_t i = 0; i < rows->n; i++)
 		put_row(h, rows->p[i], ts);
-	h->out.line_rest = rest;
-	xplane_end_line(&h->out, id, ts, assay_str_of(name));
+	h->out->line_rest = rest;
+	xplane_end_line(h->out, id, ts, assay_str_of(name));
 }
 
 static const char *band_name(host *h, int64_t thread, const char *band, int i)
@@ -286,15 +285,15 @@ static void put_loose_steps(host *h)
 		int64_t at = s->ts[i] + h->w->shift.p[source];
 		if (h->w->step_done.p[xplane_step_named(h->w, i)] || at < 0)
 			continue;
-		put_step(h->w, &h->out, i, 0);
-		xplane_put_ref(&h->out, "cat", ASSAY_S(XPLANE_CAT_STEP));
+		put_step(h->w, h->out, i, 0);
+		xplane_put_ref(h->out, "cat", ASSAY_S(XPLANE_CAT_STEP));
 		assay_str name = assay_text(h->w->run, s->name[i]);
-		xplane_end_event(&h->out, name.n ? name : ASSAY_S("step"), at,
+		xplane_end_event(h->out, name.n ? name : ASSAY_S("step"), at,
 				 s->dur[i] > 0 ? s->dur[i] : 0);
 		any++;
 	}
 	if (any)
-		xplane_end_line(&h->out, band_id(h), 0, ASSAY_S("step markers"));
+		xplane_end_line(h->out, band_id(h), 0, ASSAY_S("step markers"));
 }
 
 /* Stats the plane had, each once; false when it had none. */
@@ -310,7 +309,7 @@ static bool put_given_stats(host *h)
 		key = (assay_str){key.p + sizeof prefix - 1, key.n - (sizeof prefix - 1)};
 		uint32_t *slot = assay_map_at(&seen, m->key[i]);
 		if (*slot == ASSAY_MAP_ABSENT)
-			xplane_plane_stat(&h->out, key, assay_text(h->w->run, m->value[i]));
+			xplane_plane_stat(h->out, key, assay_text(h->w->run, m->value[i]));
 		*slot = 1;
 	}
 	bool any = seen.n;
@@ -329,21 +328,21 @@ static void put_process(host *h)
 		if (t->kind[i] == ASSAY_TRACK_THREAD && t->pid[i] >= 0 && pid < 0)
 			pid = t->pid[i];
 	if (pid >= 0)
-		xplane_plane_stat(&h->out, ASSAY_S("process_id"),
+		xplane_plane_stat(h->out, ASSAY_S("process_id"),
 				  assay_str_of(assay_printf(&h->w->scratch, "%" PRId64, pid)));
 }
 
-void xplane_write_host(xplane_writer *w)
+void xplane_make_host(xplane_writer *w, xplane_out *out)
 {
 	const assay_tables *t = w->t;
 	size_t n = t->host.n, bytes = n * sizeof(uint32_t) + 1;
 	uint32_t *rows = assay_pages_grow(NULL, bytes);
 	int64_t *shorter = assay_pages_grow(NULL, n * sizeof *shorter + 1);
 	size_t *first = assay_alloc(&w->scratch, (t->track.n + 1) * sizeof *first);
-	host h = {.w = w};
-	h.out.w = w;
-	h.out.place = assay_pool_find(&w->run->part.strings, ASSAY_S(XPLANE_HOST));
-	xplane_expect(&h.out, n);
+	host h = {.w = w, .out = out};
+	out->w = w;
+	out->place = assay_pool_find(&w->run->part.strings, ASSAY_S(XPLANE_HOST));
+	xplane_expect(out, n);
 	for (size_t i = 0; i < t->device.n; i++)
 		h.amd |= assay_device_vendor(w->run, i) == ASSAY_VENDOR_AMD;
 	for (uint32_t i = 0; i < n; i++) {
@@ -364,12 +363,10 @@ void xplane_write_host(xplane_writer *w)
 			put_thread(&h, i, rows + first[i], many);
 	}
 	put_loose_steps(&h);
-	xplane_put_memory(w, &h.out, band_id, &h);
-	xplane_put_lanes(w, &h.out, band_id, &h);
+	xplane_put_memory(w, out, band_id, &h);
+	xplane_put_lanes(w, out, band_id, &h);
 	put_process(&h);
-	xplane_name_group(w, &h.out);
-	xplane_end_plane(&h.out, w->out, 0, ASSAY_S(XPLANE_HOST),
-			 xplane_kept(w, ASSAY_NO_ROW, XPLANE_HOST));
+	xplane_name_group(w, out);
 	assay_map_free(&h.lines);
 	assay_pages_free(shorter);
 	assay_pages_free(rows);

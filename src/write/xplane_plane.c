@@ -30,7 +30,7 @@ uint64_t xplane_event_id(xplane_out *p, assay_str name)
 }
 
 /* False when the event has the stat already. */
-static bool stamp_stat(xplane_out *p, uint64_t id)
+static inline bool stamp_stat(xplane_out *p, uint64_t id)
 {
 	while (p->stamp.n <= id)
 		*assay_push(&p->stamp) = 0;
@@ -40,7 +40,7 @@ static bool stamp_stat(xplane_out *p, uint64_t id)
 	return true;
 }
 
-static uint64_t constant_id(xplane_out *p, const char *name)
+static inline uint64_t constant_id(xplane_out *p, const char *name)
 {
 	uintptr_t at = (uintptr_t)name;
 	xplane_named *slot = &p->constant[(at >> 4 ^ at >> 13 ^ at) % XPLANE_NAMED];
@@ -65,7 +65,7 @@ static void end_stat(xplane_out *p)
 }
 
 /* A number in one of its slots. */
-static void put_number(xplane_out *p, const char *name, uint32_t slot, uint64_t v)
+static inline void put_number(xplane_out *p, const char *name, uint32_t slot, uint64_t v)
 {
 	uint64_t id = constant_id(p, name);
 	if (stamp_stat(p, id))
@@ -104,8 +104,13 @@ void xplane_put_ref(xplane_out *p, const char *name, assay_str text)
 	uint64_t id = constant_id(p, name);
 	if (!stamp_stat(p, id))
 		return;
+	if (text.n) {
+		assay_protow_pair(&p->event, XEVENT_STATS, XSTAT_META, id, XSTAT_REF,
+				  xplane_stat_id(p, text));
+		return;
+	}
 	assay_protow_varint(&p->stat, XSTAT_META, id);
-	value_ref(p, text);
+	assay_protow_string(&p->stat, XSTAT_STR, text);
 	end_stat(p);
 }
 
@@ -223,11 +228,14 @@ static bool make_args(xplane_out *p, assay_str args, xplane_made_args *made)
 
 static void put_made(xplane_out *p, const xplane_made_args *made)
 {
-	uint32_t from = 0;
-	for (size_t i = 0; i < made->ids.n; from = made->ends.p[i++])
+	uint32_t from = 0, last = 0; /* bytes that are not put yet */
+	for (size_t i = 0; i < made->ids.n; last = made->ends.p[i++]) {
 		if (stamp_stat(p, made->ids.p[i]))
-			assay_protow_raw(&p->event,
-					 (assay_str){made->bytes.p + from, made->ends.p[i] - from});
+			continue;
+		assay_protow_raw(&p->event, (assay_str){made->bytes.p + from, last - from});
+		from = made->ends.p[i];
+	}
+	assay_protow_raw(&p->event, (assay_str){made->bytes.p + from, last - from});
 }
 
 void xplane_put_args(xplane_out *p, const assay_run *run, assay_sid args)

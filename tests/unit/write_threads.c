@@ -10,6 +10,26 @@
 
 enum { ROWS = 20000 };
 
+/* Paths that rows of both kinds share, met in different orders. */
+static void add_scopes(assay_run *run)
+{
+	enum { SCOPES = 100, DEPTH = 10 };
+	assay_tables *t = &run->part.t;
+	for (uint32_t i = 0; i < SCOPES; i++) {
+		uint32_t s = assay_add(t, ASSAY_T_scope);
+		t->scope.id[s] = i + 1;
+		t->scope.parent[s] = i % DEPTH ? i : 0;
+		t->scope.up[s] = i % DEPTH ? s - 1 : ASSAY_NO_ROW;
+		t->scope.name[s] = assay_sid_of(run, "scope");
+		t->scope.host[s] = ASSAY_NO_ROW;
+	}
+	for (uint32_t i = 0; i < ROWS; i++) {
+		uint32_t h = assay_add(t, ASSAY_T_host_scope), g = assay_add(t, ASSAY_T_gpu_scope);
+		t->host_scope.scope[h] = i * 7 % SCOPES;
+		t->gpu_scope.scope[g] = i * 13 % SCOPES;
+	}
+}
+
 /* Several blocks of every table that is written in blocks. */
 static assay_run *many_rows(void)
 {
@@ -41,6 +61,7 @@ static assay_run *many_rows(void)
 		t->flow.id[f] = i / 2;
 		t->counter.value[c] = i / 8.0;
 	}
+	add_scopes(run);
 	return run;
 }
 
