@@ -15,14 +15,7 @@
 #include "model/steps.h"
 
 /* MARKED_AT_LEAST: counts smaller than this agree by chance */
-enum {
-	CANDIDATES = 32,
-	FEWEST_STEPS = 3,
-	MARKED_AT_LEAST = 5,
-	SHORTEST = 2,
-	LONG_WAIT = 4,
-	FEW_KERNELS = 16
-};
+enum { CANDIDATES = 32, FEWEST_STEPS = 3, MARKED_AT_LEAST = 5, SHORTEST = 2, FEW_KERNELS = 16 };
 static const double agree = 0.75; /* share of names that must be the same a period later */
 
 typedef assay_places rows;

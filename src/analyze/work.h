@@ -45,13 +45,11 @@ enum {
 	WORK_SEQ_FIRST = 2, /* [B, S, H, D] instead of [B, H, S, D] */
 	WORK_PACKED = 4,    /* [T, H, D], sequences one behind the other */
 	WORK_BACKWARD = 8,
-	WORK_BOTTOM_RIGHT = 16,  /* causal masks end at the last key, not begin at the first */
-	WORK_PADDING_FIRST = 32, /* padding stands before stride */
-	WORK_TRANSPOSED = 64,
-	WORK_MAKES_BOOL = 128,
-	WORK_KEEPS_STATS = 256, /* writes mean and 1/deviation, fp32, of every row */
-	WORK_GATED = 512,
-	WORK_PAGED = 1024, /* keys and values are a cache; its length is not theirs */
+	WORK_BOTTOM_RIGHT = 16, /* causal masks end at the last key, not begin at the first */
+	WORK_TRANSPOSED = 32,
+	WORK_MAKES_BOOL = 64,
+	WORK_KEEPS_STATS = 128, /* writes mean and 1/deviation, fp32, of every row */
+	WORK_PAGED = 256,       /* keys and values are a cache; its length is not theirs */
 };
 
 assay_work_fn assay_work_gemm, assay_work_grouped, assay_work_packed4, assay_work_template,

@@ -35,7 +35,6 @@ typedef struct assay_part {
 struct assay_run {
 	assay_part part;
 	assay_arena arena; /* everything handed out that is not in a table */
-	const char *report;
 	bool analyzed;
 	uint32_t report_top; /* kernels listed in the report */
 	uint32_t in_full;    /* sources that have events, the first ones; 0: all of them */

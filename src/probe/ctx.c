@@ -102,6 +102,11 @@ static void describe_elf(assay_ctx *c, assay_file *f, const assay_elf *e)
 	f->needed = assay_alloc(c->a, (e->n_needed + 1) * sizeof *f->needed);
 	for (size_t i = 0; i < e->n_needed; i++)
 		f->needed[f->n_needed++] = assay_dup(c->a, e->needed[i]);
+	if (e->needed_lost)
+		assay_ctx_reason(
+			c, ASSAY_LEVEL_ERROR,
+			"assay.loader: %s needs %zu libraries, %zu of them are not followed",
+			f->path, e->n_needed + e->needed_lost, e->needed_lost);
 }
 
 /* Linker scripts start with a comment of GNU ld or with one of their commands. */

@@ -31,7 +31,6 @@ typedef enum assay_cause {
 #define X(id, text) ASSAY_CAUSE_##id,
 	ASSAY_CAUSE_LIST(X)
 #undef X
-		ASSAY_CAUSE_COUNT
 } assay_cause;
 
 const char *assay_cause_text(assay_cause cause);

@@ -29,13 +29,11 @@ typedef enum perfetto_interned {
 	PF_IS_FUNCTION,
 	PF_IS_PATH,
 	PF_IS_SOURCE,
-	PF_IS_STAGE_KIND,  /* PF_SPEC_COMPUTE, ... */
-	PF_IS_CONTEXT,     /* process */
-	PF_IS_CONTEXT_API, /* PF_API_CUDA, ... */
-	PF_IS_KERNEL,      /* index in perfetto.kernels */
-	PF_IS_MAPPING,     /* in mappings */
-	PF_IS_FRAME,       /* in frames */
-	PF_IS_STACK,       /* in known_stacks */
+	PF_IS_CONTEXT, /* process */
+	PF_IS_KERNEL,  /* index in perfetto.kernels */
+	PF_IS_MAPPING, /* in mappings */
+	PF_IS_FRAME,   /* in frames */
+	PF_IS_STACK,   /* in known_stacks */
 } perfetto_interned;
 
 typedef assay_vec(uint64_t) perfetto_numbers;
@@ -73,7 +71,7 @@ typedef struct perfetto_track {
 	uint32_t sequence;
 	int64_t pid, tid; /* -1: not said */
 	assay_sid name, process, thread;
-	bool described, counter, incremental;
+	bool counter, incremental;
 	double unit, sum;
 	int64_t device, stream; /* by its names, or by who made it; -1 */
 	uint32_t source;        /* when all packets are read: row of source */

@@ -116,7 +116,6 @@ static uint32_t queue_track(perfetto *x, uint32_t sequence, const stage *s)
 	t->pid = pid == ASSAY_MAP_ABSENT ? -1 : (int64_t)pid;
 	t->device = s->gpu;
 	t->stream = (int64_t)(s->queue & 0xffffffff);
-	t->described = true;
 	return i;
 }
 
@@ -202,7 +201,7 @@ static void add_value(perfetto *x, const perfetto_packet *p, int64_t gpu, assay_
 	uint32_t name = assay_map_get(&x->counter_name, counter_key(gpu, id));
 	perfetto_track *t = &x->tracks.p[track];
 	t->device = gpu;
-	t->counter = t->described = true;
+	t->counter = true;
 	t->name = name == ASSAY_MAP_ABSENT ? 0 : name;
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_counter);
 	x->part->t.counter.ts[r] = p->ts;

@@ -106,7 +106,6 @@ void perfetto_describe_track(perfetto *x, uint32_t sequence, assay_str message)
 {
 	uint32_t i = perfetto_track_at(x, uuid_of(message), sequence);
 	perfetto_track *t = &x->tracks.p[i];
-	t->described = true;
 	assay_proto c = assay_proto_on(message);
 	for (assay_field f; assay_proto_next(&c, &f);) {
 		if (f.number == PF_TRACK_PARENT)

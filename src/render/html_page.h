@@ -25,7 +25,6 @@ enum {
 	ASSAY_PAGE_KINDS(X)
 #undef X
 		PAGE_DERIVED, /* and one a row, in the model's order */
-	PAGE_KINDS = PAGE_DERIVED + ASSAY_DERIVED_ROW_COUNT
 };
 
 typedef struct page_lane {

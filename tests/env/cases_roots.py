@@ -381,6 +381,14 @@ def _(r):
     in_time(lambda: r.probe())
 
 
+@case("root14.libraries_that_are_not_followed_are_told")
+def _(r):
+    r.venv().torch(lib=False)
+    r.file(f"/{SITE}/torch/lib/libtorch_hip.so", elf(soname="libtorch_hip.so", needed=[f"lib{i}.so" for i in range(130)]))
+    told = reasons(r.probe(), "assay.loader")
+    assert len(told) == 1 and "libtorch_hip.so needs 130 libraries, 2 of them are not followed" in told[0], told
+
+
 @case("root14.many_files_in_a_kernel_database")
 def _(r):
     r.healthy()
