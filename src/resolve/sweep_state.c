@@ -169,9 +169,11 @@ void sweep_may_record(assay_sweep *s, const assay_sweep_rec *r)
 	if (i == ASSAY_NO_ROW) {
 		i = (uint32_t)s->graph.n;
 		sweep_set(&s->graphs, r->scope, 0, 0, i);
-		(void)assay_push(&s->graph);
+		*assay_push(&s->graph) = (sweep_graphs){0, INT64_MIN};
 	}
-	s->graph.p[i] = r->key;
+	int64_t returned = r->op == ASSAY_OP_LAUNCH ? (int64_t)r->event : r->exit;
+	s->graph.p[i].key = r->key;
+	s->graph.p[i].until = sweep_max(s->graph.p[i].until, returned);
 }
 
 uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)

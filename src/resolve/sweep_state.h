@@ -126,6 +126,12 @@ typedef struct sweep_foreign {
 	uint32_t wait, scope;
 } sweep_foreign;
 
+/* Launches of a process that may have recorded events. */
+typedef struct sweep_graphs {
+	uint64_t key;  /* of the last */
+	int64_t until; /* when the last of the calls returned */
+} sweep_graphs;
+
 struct assay_sweep {
 	assay_sweep_sink sink;
 	int64_t tolerance;
@@ -141,7 +147,7 @@ struct assay_sweep {
 	assay_vec(sweep_device) device;
 	assay_vec(sweep_pending) pending;
 	assay_vec(uint64_t) gap;
-	assay_vec(uint64_t) graph; /* key of the last that may have recorded events, by process */
+	assay_vec(sweep_graphs) graph; /* by process */
 	assay_vec(
 		sweep_work) freed; /* the latest that pools may make an allocation wait for, too */
 	uint32_t free_event, free_stream, free_pending; /* heads of lists, ASSAY_NO_ROW none */

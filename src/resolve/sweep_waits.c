@@ -7,17 +7,13 @@ static uint64_t gap_of(const assay_sweep *s, uint32_t scope)
 	return i == ASSAY_NO_ROW ? 0 : s->gap.p[i];
 }
 
-/* May a launch have recorded an event after this call? */
-static bool may_record_after(const assay_sweep *s, uint64_t key, uint32_t scope)
+/* May a launch have recorded the event after this record did? It may have begun first, and taken
+ * effect later. */
+static bool may_be_newer(const assay_sweep *s, const sweep_record *rec, uint32_t scope)
 {
 	uint32_t i = s->graph.n ? sweep_find(&s->graphs, scope, 0, 0) : ASSAY_NO_ROW;
-	return i != ASSAY_NO_ROW && s->graph.p[i] > key;
-}
-
-/* May a launch have recorded the event after the last record that is known? */
-static bool may_be_newer(const assay_sweep *s, const sweep_event *e, uint32_t scope)
-{
-	return may_record_after(s, e->last.key, scope);
+	return i != ASSAY_NO_ROW &&
+	       (s->graph.p[i].key > rec->key || s->graph.p[i].until > rec->enter);
 }
 
 /* Is the last record in the order of calls the one that the wait met? The interfaces say so, as
@@ -25,7 +21,7 @@ static bool may_be_newer(const assay_sweep *s, const sweep_event *e, uint32_t sc
 static bool is_certain(const assay_sweep *s, const sweep_event *e, const assay_sweep_wait *w)
 {
 	return w->rec.flags & ASSAY_REC_WHOLE && !e->last.raced && !e->ipc &&
-	       !may_be_newer(s, e, w->rec.scope);
+	       !may_be_newer(s, &e->last, w->rec.scope);
 }
 
 /* The wait is likely at best. */
@@ -92,7 +88,7 @@ static void join_handle(assay_sweep *s, sweep_event *e, assay_sweep_wait *w)
 		w->class = ASSAY_WAIT_IS_LOST;
 		return;
 	}
-	if (e->in_graph && may_be_newer(s, e, w->rec.scope))
+	if (e->in_graph && may_be_newer(s, &e->last, w->rec.scope))
 		sweep_doubt(&e->last.work, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_GRAPH);
 	bool sure = e->last.thread == w->rec.thread || e->last.exit <= w->rec.enter;
 	take_record(w, &e->last,
@@ -109,8 +105,7 @@ static void join_handle(assay_sweep *s, sweep_event *e, assay_sweep_wait *w)
 static void agree(const assay_sweep *s, const sweep_event *e, assay_sweep_wait *w)
 {
 	bool unsure = w->class == ASSAY_WAIT_IS_AMBIGUOUS && e && e->records > 1;
-	bool graph = e && e->records &&
-		     may_record_after(s, unsure ? e->prev.key : e->last.key, w->rec.scope);
+	bool graph = e && e->records && may_be_newer(s, unsure ? &e->prev : &e->last, w->rec.scope);
 	bool last = w->producer.track == w->rec.hint;
 	bool prev = unsure && e->prev.stream.track == w->rec.hint;
 	if (last && prev)

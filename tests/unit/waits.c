@@ -770,6 +770,22 @@ TEST(the_last_record_of_a_recording_that_lost_nothing_is_the_one_that_was_met)
 	return 0;
 }
 
+TEST(a_launch_that_began_before_a_record_may_have_recorded_after_it)
+{
+	for (int later = 0; later < 2; later++) {
+		program p = {0};
+		assay_sweep_rec *launch = work(&p, 5, S3, 0, 1000);
+		launch->flags = ASSAY_REC_MAY_RECORD;
+		launch->arg = 50;
+		launch->event = later ? 101 : 100;                  /* when the call returned */
+		record(&p, 10, A, S1)->thread = launch->thread + 1; /* 100 to 105 */
+		wait(&p, 20, S2, A)->flags = ASSAY_REC_WHOLE;
+		run(&p);
+		CHECK(is(&p, 0, later ? ASSAY_WAIT_IS_LIKELY : ASSAY_WAIT_IS_EXACT, 10));
+	}
+	return 0;
+}
+
 TEST(of_records_at_the_same_time_nobody_knows_the_last)
 {
 	program p = {0};
