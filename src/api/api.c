@@ -196,8 +196,8 @@ static bool find_work(assay_run *run, const assay_report_opts *opts, assay_halfw
 	return assay_compute(run, &half->order, window, opts->rates, err);
 }
 
-bool assay_analyze_job(assay_run *run, const assay_report_opts *opts, assay_halfway *half,
-		       assay_err *err)
+static bool analyze_job(assay_run *run, const assay_report_opts *opts, assay_halfway *half,
+			assay_err *err)
 {
 	const assay_order *order = &half->order;
 	run->report_top = opts->top ? opts->top : 20;
@@ -234,8 +234,18 @@ static bool prepare_job(assay_run *run, const assay_report_opts *opts, assay_hal
 	return true;
 }
 
-static bool analyze(assay_run *run, const assay_report_opts *given, assay_needs needs,
-		    assay_err *err)
+bool assay_analyze_rest(assay_run *run, const assay_report_opts *opts, assay_needs needs,
+			assay_halfway *half, assay_err *err)
+{
+	if (needs == ASSAY_NEEDS_STEPS) {
+		assay_ranks(run);
+		return true;
+	}
+	return (needs == ASSAY_NEEDS_FINDINGS ? analyze_job : prepare_job)(run, opts, half, err);
+}
+
+bool assay_run_analyze_for(assay_run *run, const assay_report_opts *given, assay_needs needs,
+			   assay_err *err)
 {
 	assay_report_opts opts;
 	assay_halfway half;
@@ -252,23 +262,22 @@ static bool analyze(assay_run *run, const assay_report_opts *given, assay_needs 
 		assay_waits(run);
 		return true;
 	}
-	assay_analyze_sources(run, &opts, true, &half);
-	bool ok = (needs == ASSAY_NEEDS_FINDINGS ? assay_analyze_job : prepare_job)(run, &opts,
-										    &half, err);
+	assay_analyze_sources(run, &opts, needs >= ASSAY_NEEDS_WORK, &half);
+	bool ok = assay_analyze_rest(run, &opts, needs, &half, err);
 	assay_halfway_free(&half);
 	return ok;
 }
 
 bool assay_run_prepare(assay_run *run, const assay_writer *writer, assay_err *err)
 {
-	return analyze(run, NULL, writer->needs, err);
+	return assay_run_analyze_for(run, NULL, writer->needs, err);
 }
 
 bool assay_run_analyze(assay_run *run, const assay_report_opts *given, assay_err *err)
 {
 	assay_frame f;
 	ASSAY_ENTER(&f, run->owner, err, false);
-	bool ok = analyze(run, given, ASSAY_NEEDS_FINDINGS, err);
+	bool ok = assay_run_analyze_for(run, given, ASSAY_NEEDS_FINDINGS, err);
 	assay_leave(&f);
 	return ok;
 }
@@ -279,7 +288,7 @@ bool assay_run_read_job(assay_run *run, const char *const *paths, size_t n,
 	char *const *files = (char *const *)(uintptr_t)paths; /* never written to */
 	assay_frame f;
 	ASSAY_ENTER(&f, run->owner, err, false);
-	bool ok = assay_job_read(run, files, n, opts, err);
+	bool ok = assay_job_read(run, files, n, opts, ASSAY_NEEDS_FINDINGS, err);
 	assay_leave(&f);
 	return ok;
 }

@@ -36,9 +36,10 @@ void assay_job_keep(assay_part *to, const assay_run *file)
 	assay_arena_free(&scratch);
 }
 
-bool assay_job_start(assay_job *j, const assay_report_opts *given, assay_err *err)
+bool assay_job_start(assay_job *j, const assay_report_opts *given, assay_needs needs,
+		     assay_err *err)
 {
-	*j = (assay_job){.found = assay_run_new()};
+	*j = (assay_job){.needs = needs, .found = assay_run_new()};
 	return assay_opts_take(&j->opts, given, err);
 }
 
@@ -248,20 +249,20 @@ bool assay_job_finish(assay_job *j, assay_run *run, assay_err *err)
 		return false;
 	memcpy(issues, run->part.issues, sizeof issues);
 	assay_bound_times(run);
-	assay_analyze_sources(run, &j->opts, true, &half);
+	assay_analyze_sources(run, &j->opts, j->needs >= ASSAY_NEEDS_WORK, &half);
 	memcpy(run->part.issues, issues, sizeof issues);
 	size_t kernels = run->part.t.kernel.n;
 	assay_findings_append(&run->part, &j->found->part, in_full);
 	assay_kernels_fold(run, kernels);
-	bool ok = assay_analyze_job(run, &j->opts, &half, err);
+	bool ok = assay_analyze_rest(run, &j->opts, j->needs, &half, err);
 	assay_halfway_free(&half);
 	return ok;
 }
 
 static bool read_findings(assay_job *j, assay_run *run, char *const *paths, size_t n,
-			  const assay_report_opts *given, assay_err *err)
+			  const assay_report_opts *given, assay_needs needs, assay_err *err)
 {
-	if (!assay_job_start(j, given, err))
+	if (!assay_job_start(j, given, needs, err))
 		return false;
 	const char *ranks = j->opts.ranks;
 	const assay_each each = {.ctx = j,
@@ -276,14 +277,14 @@ static bool read_findings(assay_job *j, assay_run *run, char *const *paths, size
 }
 
 bool assay_job_read(assay_run *run, char *const *paths, size_t n, const assay_report_opts *given,
-		    assay_err *err)
+		    assay_needs needs, assay_err *err)
 {
 	assay_job j;
-	bool ok = read_findings(&j, run, paths, n, given, err);
+	bool ok = read_findings(&j, run, paths, n, given, needs, err);
 	if (ok && j.used)
 		ok = assay_job_finish(&j, run, err);
 	else if (ok)
-		ok = assay_run_analyze(run, &j.opts, err);
+		ok = assay_run_analyze_for(run, &j.opts, needs, err);
 	run->analyzed = true;
 	assay_job_free(&j);
 	return ok;
@@ -303,7 +304,8 @@ bool assay_job_read_events(assay_run *run, char *const *paths, size_t n,
 {
 	assay_job j;
 	uint64_t changed = 0;
-	bool ok = read_findings(&j, run, paths, n, given, err), some = ok && j.used;
+	bool ok = read_findings(&j, run, paths, n, given, ASSAY_NEEDS_LINKS, err),
+	     some = ok && j.used;
 	if (some) {
 		bool *in_full = assay_alloc(&j.arena, j.found->part.t.source.n + 1);
 		ok = choose(&j, in_full, err) && read_chosen(&j, run, in_full, &changed, err);
@@ -396,7 +398,7 @@ TEST(findings_by_threads_are_those_of_reading_all_in_full)
 	CHECK(dir);
 	assay_run *full = assay_run_new(), *brief = assay_run_new();
 	CHECK(assay_read_paths(full, &dir, 1, NULL) && assay_run_analyze(full, NULL, NULL));
-	CHECK(assay_job_read(brief, &dir, 1, NULL, NULL));
+	CHECK(assay_job_read(brief, &dir, 1, NULL, ASSAY_NEEDS_FINDINGS, NULL));
 	const assay_tables *f = &full->part.t, *b = &brief->part.t;
 	CHECK(full->in_full == 0 && brief->in_full == 2 && b->gpu.n == 2 * 6);
 	CHECK(b->source.rank[0] == 0 && b->source.rank[1] == TEST_RANKS - 1);

@@ -5,6 +5,7 @@
 #include "analyze/op_walk.h"
 #include "analyze/order.h"
 #include "model/run.h"
+#include "write/writer.h"
 
 /* Options as callers gave them, checked. */
 bool assay_opts_take(assay_report_opts *opts, const assay_report_opts *given, assay_err *err);
@@ -22,21 +23,26 @@ void assay_halfway_free(assay_halfway *h);
 /* What can be said of each source on its own; more: the second half follows. */
 void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, bool more,
 			   assay_halfway *out);
-/* What is said of all of them together. */
-bool assay_analyze_job(assay_run *run, const assay_report_opts *opts, assay_halfway *half,
-		       assay_err *err);
+/* What is said of all of them together, as far as it is needed. */
+bool assay_analyze_rest(assay_run *run, const assay_report_opts *opts, assay_needs needs,
+			assay_halfway *half, assay_err *err);
+/* Both halves. */
+bool assay_run_analyze_for(assay_run *run, const assay_report_opts *given, assay_needs needs,
+			   assay_err *err);
 
 enum { ASSAY_RANKS_IN_FULL = 16 };
 /* A job whose processes come one after the other, each as its findings. */
 typedef struct assay_job {
 	assay_report_opts opts;
+	assay_needs needs;
 	assay_run *found; /* findings of all processes so far */
 	size_t kernels;   /* rows of kernel when they were folded last */
 	assay_arena arena;
 	assay_vec(char *) left; /* files that are of no single process: read in full */
 	bool used;              /* there was a process or a file */
 } assay_job;
-bool assay_job_start(assay_job *j, const assay_report_opts *given, assay_err *err);
+bool assay_job_start(assay_job *j, const assay_report_opts *given, assay_needs needs,
+		     assay_err *err);
 void assay_job_take(assay_job *j, const assay_part *findings);
 void assay_job_leave(assay_job *j, const char *path);
 /* run: what is wrong with the files was said there, and nothing else. */
@@ -53,7 +59,7 @@ void assay_forget_problems(assay_part *part);
  * most work, the one that others waited for most and the one that waited most. run->in_full says
  * how many; their sources come first. opts->ranks: of any number of files, events of these. */
 bool assay_job_read(assay_run *run, char *const *paths, size_t n, const assay_report_opts *opts,
-		    assay_err *err);
+		    assay_needs needs, assay_err *err);
 
 /* The same events without what is found: the run can be analysed, or not. *ranks: of the whole job.
  */

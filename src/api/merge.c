@@ -196,7 +196,7 @@ static void keep_operands(struct merging *m)
 
 static bool merge_many(struct merging *m, const assay_report_opts *opts, assay_err *err)
 {
-	bool ok = assay_job_start(&m->job, opts, err) &&
+	bool ok = assay_job_start(&m->job, opts, ASSAY_NEEDS_FINDINGS, err) &&
 		  say_problems(m, m->file.p[0].head.problems, err);
 	for (size_t i = 0; ok && i < m->file.n; i++)
 		ok = take_shard(m, m->file.p[i].path, err);
@@ -227,7 +227,8 @@ bool assay_shards_merge(assay_run *run, char *const *files, size_t n,
 		keep_operands(&m);
 		ok = h->listing.processes > ASSAY_RANKS_IN_FULL
 			     ? merge_many(&m, &opts, err)
-			     : assay_job_read(run, m.out.operands, m.out.n, &opts, err);
+			     : assay_job_read(run, m.out.operands, m.out.n, &opts,
+					      ASSAY_NEEDS_FINDINGS, err);
 	}
 	*merged = m.out;
 	for (size_t i = 0; i < m.file.n; i++)

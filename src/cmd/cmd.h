@@ -12,6 +12,7 @@
 #include "model/diff.h"
 #include "model/run.h"
 #include "read/reader.h"
+#include "write/writer.h"
 
 enum { ASSAY_EXIT_OK = 0, ASSAY_EXIT_FAIL = 1, ASSAY_EXIT_USAGE = 2 };
 
@@ -106,8 +107,10 @@ void assay_cmd_losses(const assay_run *run);
 /* Read and analysed with the usual options; losses are said. */
 assay_run *assay_cmd_analyse(char **operands, int n);
 /* The same, but that of jobs of many ranks only some have events: those of a list (--ranks), else
- * those worth a look; which, is said. status: to exit with when it returns NULL. */
-assay_run *assay_cmd_events(char **operands, int n, const char *ranks, int *status);
+ * those worth a look; which, is said. needs: what is found. status: to exit with when it returns
+ * NULL. */
+assay_run *assay_cmd_events(char **operands, int n, const char *ranks, assay_needs needs,
+			    int *status);
 /* The same, read and not analysed. */
 assay_run *assay_cmd_read_ranks(char **operands, int n, const char *ranks, int *status);
 /* Row of an option table; at: where the list goes in the argument struct. */

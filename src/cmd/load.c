@@ -104,9 +104,15 @@ static bool read_rows(void *ctx, assay_run *run, char **operands, size_t n, assa
 		   : assay_read_paths(run, operands, n, err);
 }
 
+struct wanted {
+	const assay_report_opts *opts;
+	assay_needs needs;
+};
+
 static bool read_job(void *ctx, assay_run *run, char **operands, size_t n, assay_err *err)
 {
-	return assay_job_read(run, operands, n, ctx, err);
+	const struct wanted *w = ctx;
+	return assay_job_read(run, operands, n, w->opts, w->needs, err);
 }
 
 assay_run *assay_cmd_read_by(assay_cmd_reader *read, void *ctx, char **operands, int n,
@@ -147,7 +153,8 @@ assay_run *assay_cmd_read_each(char **operands, int n, const assay_each *each)
 assay_run *assay_cmd_job(char **operands, int n, const assay_report_opts *opts, int *status)
 {
 	assay_err err = {0};
-	assay_run *run = assay_cmd_read_by(read_job, (void *)(uintptr_t)opts, operands, n, &err);
+	struct wanted w = {opts, ASSAY_NEEDS_FINDINGS};
+	assay_run *run = assay_cmd_read_by(read_job, &w, operands, n, &err);
 	*status = run ? ASSAY_EXIT_OK : assay_cmd_status(&err);
 	return run;
 }
@@ -181,11 +188,13 @@ static void say_ranks_shown(const assay_run *run, size_t sources, size_t all)
 		shown > NAMED ? ", ..." : "");
 }
 
-assay_run *assay_cmd_events(char **operands, int n, const char *ranks, int *status)
+assay_run *assay_cmd_events(char **operands, int n, const char *ranks, assay_needs needs,
+			    int *status)
 {
-	assay_report_opts opts = {.size = sizeof opts, .ranks = ranks};
+	const assay_report_opts opts = {.size = sizeof opts, .ranks = ranks};
+	struct wanted w = {&opts, needs};
 	assay_err err = {0};
-	assay_run *run = assay_cmd_read_by(read_job, &opts, operands, n, &err);
+	assay_run *run = assay_cmd_read_by(read_job, &w, operands, n, &err);
 	*status = run ? ASSAY_EXIT_OK : assay_cmd_status(&err);
 	if (!run)
 		return NULL;

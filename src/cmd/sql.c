@@ -187,7 +187,7 @@ static int sql_run(const void *args, char **operands, int n)
 	char *kept = operands[n];
 	operands[n] = NULL;
 	int status;
-	assay_run *run = assay_cmd_events(operands, n, a->ranks, &status);
+	assay_run *run = assay_cmd_events(operands, n, a->ranks, ASSAY_NEEDS_FINDINGS, &status);
 	operands[n] = kept;
 	if (!run)
 		return status;
