@@ -240,6 +240,23 @@ static void share_threads(assay_run *run, size_t first_host, size_t first_alloc)
 	assay_arena_free(&scratch);
 }
 
+/* Memory of agents that the process's agent_info, read before, calls processors is the host's. */
+static void find_host_memory(assay_run *run, size_t first)
+{
+	assay_tables *t = &run->part.t;
+	assay_map cpus = {0};
+	int64_t agent;
+	for (size_t i = 0; i < t->meta.n; i++)
+		if (assay_str_is(assay_text(run, t->meta.key[i]), assay_csv_cpu_agent) &&
+		    assay_group_of(t, t->meta.source[i]) == assay_group_of(t, run->part.source) &&
+		    assay_str_i64(assay_text(run, t->meta.value[i]), &agent))
+			*assay_map_at(&cpus, (uint64_t)agent) = 1;
+	for (size_t i = first; i < t->alloc.n && cpus.n; i++)
+		if (assay_map_get(&cpus, (uint64_t)t->alloc.device[i]) != ASSAY_MAP_ABSENT)
+			t->alloc.device[i] = -1;
+	assay_map_free(&cpus);
+}
+
 static void finish(struct csv_read *job, size_t first_host, size_t first_alloc, size_t first_stat)
 {
 	if (job->plan.kind->put == assay_csv_put_length)
@@ -250,6 +267,7 @@ static void finish(struct csv_read *job, size_t first_host, size_t first_alloc, 
 	if (job->run->part.t.gpu.n && (job->plan.kind->put == assay_csv_put_kernel ||
 				       job->plan.kind->put == assay_csv_put_counter))
 		drop_counter_kernels(job->run);
+	find_host_memory(job->run, first_alloc);
 	if (job->plan.kind->put == assay_csv_put_alloc && job->plan.has[CSV_ADDRESS])
 		assay_pair_frees(&job->run->part.t.alloc, first_alloc);
 	if (job->plan.kind->put == assay_csv_put_sample) {
@@ -688,6 +706,27 @@ TEST(summaries_are_not_events)
 	CHECK(!strcmp(stats_name(&a, "x/123_hip_api_stats.csv"), "hip_api_stats"));
 	CHECK(!strcmp(stats_name(&a, "summary.csv"), "summary"));
 	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(memory_of_processors_is_the_hosts)
+{
+	static const char agents[] =
+		"\"Node_Id\",\"Logical_Node_Id\",\"Agent_Type\",\"Gfx_Target_Version\"\n"
+		"0,0,\"CPU\",0\n1,1,\"GPU\",90402\n";
+	static const char memory[] =
+		"\"Kind\",\"Operation\",\"Agent_Id\",\"Allocation_Size\",\"Address\",\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"\n"
+		"\"M\",\"MEMORY_ALLOCATION_ALLOCATE\",\"Agent 0\",8,\"0x10\",1,10,20\n"
+		"\"M\",\"MEMORY_ALLOCATION_ALLOCATE\",\"Agent 1\",16,\"0x20\",2,30,40\n"
+		"\"M\",\"MEMORY_ALLOCATION_FREE\",\"\",0,\"0x10\",3,50,60\n";
+	assay_run *run = read_z(agents);
+	assay_input *in = assay_input_memory(memory, sizeof memory - 1);
+	CHECK(run->part.t.device.n == 1 && read_as(run, in, alone, NULL));
+	const assay_alloc_table *t = &run->part.t.alloc;
+	CHECK(t->n == 3 && t->device[0] == -1 && t->device[1] == 1 && t->device[2] == -1);
+	CHECK(t->bytes[2] == -8);
+	assay_input_close(in);
+	assay_run_free(run);
 	return 0;
 }
 

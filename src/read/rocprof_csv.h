@@ -180,7 +180,9 @@ void assay_csv_put_stat(csv_worker *w);
 void assay_csv_put_length(csv_worker *w);
 /* One row a name for the rows from first on. */
 void assay_csv_join_stats(assay_stat_table *t, size_t first);
+/* GPUs become devices; processors are kept as facts of this name, by their numbers. */
 void assay_csv_put_device(csv_worker *w);
+#define assay_csv_cpu_agent "cpu_agent"
 void assay_csv_put_sample(csv_worker *w);
 /* The stream's track when the seen ones do not have it. */
 uint32_t assay_csv_new_track(csv_worker *w, uint64_t agent, uint64_t stream);

@@ -504,6 +504,11 @@ void assay_csv_put_device(csv_worker *w)
 {
 	assay_tables *t = &w->part.t;
 	const uint64_t *v = w->v;
+	if (assay_str_same(w->text[CSV_AGENT_TYPE], ASSAY_S("CPU")) && v[CSV_AGENT] <= INT32_MAX) {
+		char text[ASSAY_DIGITS_MAX + 1];
+		size_t n = (size_t)(assay_put_i64(text, (int64_t)v[CSV_AGENT]) - text);
+		assay_meta_add(&w->part, assay_csv_cpu_agent, (assay_str){text, n});
+	}
 	if (!assay_str_same(w->text[CSV_AGENT_TYPE], ASSAY_S("GPU")))
 		return;
 	assay_csv_narrow(w);

@@ -347,6 +347,19 @@ static void put_device(writer *w, uint32_t i)
 	end_row(w, FILE_AGENTS);
 }
 
+/* What copies come from and go to beside GPUs. */
+static void put_processor(writer *w)
+{
+	put_i64(w, w->host_agent);
+	put_i64(w, w->host_agent);
+	put_text(w, ASSAY_S("CPU"));
+	for (int i = 0; i < 4; i++)
+		put_i64(w, 0);
+	for (int i = 0; i < 3; i++)
+		put_text(w, ASSAY_S("CPU"));
+	end_row(w, FILE_AGENTS);
+}
+
 /* ------------------------------------------------------------------ processes */
 
 /* The process's number, as rocprofv3 calls its files, behind the rank where there is one. */
@@ -388,6 +401,7 @@ static void put_process(writer *w)
 	for (uint32_t i = 0; i < t->device.n; i++)
 		if (assay_group_of(t, t->device.source[i]) == w->group)
 			put_device(w, i);
+	put_processor(w);
 }
 
 static bool has_rows(const writer *w, const uint32_t *track, size_t n)
@@ -429,7 +443,8 @@ static int64_t shift_of(writer *w)
 static void leave_out(const writer *w, assay_left_out *left)
 {
 	const assay_tables *t = w->t;
-	uint64_t spans = 0, ranges = 0, args = 0, ids = 0, sizes = 0, counters = 0;
+	uint64_t spans = 0, ranges = 0, args = 0, ids = 0, sizes = 0, counters = 0, contexts = 0,
+		 graphs = 0, threads = 0;
 	for (size_t i = 0; i < t->host.n; i++) {
 		bool written = is_marker(t->host.kind[i]) || assay_is_call(t->host.kind[i]);
 		spans += !written;
@@ -440,7 +455,13 @@ static void leave_out(const writer *w, assay_left_out *left)
 		args += t->gpu.args[i] != 0;
 		ids += t->gpu.external[i] != 0;
 		sizes += t->gpu.kind[i] != ASSAY_GPU_KERNEL && t->gpu.bytes[i] >= 0;
+		contexts += t->gpu.context[i] != UINT32_MAX;
+		graphs += t->gpu.graph[i] || t->gpu.graph_node[i];
 	}
+	for (size_t i = 0; i < t->api.n; i++)
+		ids += t->api.external[i] != 0;
+	for (size_t i = 0; i < t->alloc.n; i++)
+		threads += t->alloc.track[i] != ASSAY_NO_ROW;
 	for (size_t i = 0; i < t->pmc.n; i++)
 		counters += !w->placed[i];
 	uint64_t makers = 0;
@@ -452,6 +473,9 @@ static void leave_out(const writer *w, assay_left_out *left)
 	assay_leave_out(left, args, "rows' arguments");
 	assay_leave_out(left, ids, "External ids");
 	assay_leave_out(left, sizes, "sizes of copies and memsets");
+	assay_leave_out(left, contexts, "contexts of GPU work");
+	assay_leave_out(left, graphs, "graphs that GPU work is of");
+	assay_leave_out(left, threads, "threads of memory events");
 	assay_leave_out(left, counters, "hardware counter values without their kernel");
 }
 

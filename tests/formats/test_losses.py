@@ -14,7 +14,7 @@ import tap
 TABLES = ("meta device host op api frame other sample gpu sync mark flow counter alloc pmc stat raw ledger off stream event_record barrier "
           "event_call open_call queued given_scope kept").split()
 WRITERS = {"out.json": "chrome", "out.pftrace": "perfetto", "out.xplane.pb": "xplane", "out.grouped.xplane.pb": "grouped",
-           "out.rocpd.db": "rocpd"}
+           "out.rocpd.db": "rocpd", "out.rocprof/": "rocprof"}
 # rows of these tables are gone
 ROWS = {
     "memory events": ("alloc",), "hardware counter values": ("pmc",), "rows of summaries": ("stat",), "streams' handles and flags": ("stream",),
@@ -22,12 +22,15 @@ ROWS = {
     "waits that the recorder reported": ("sync",), "ranges on devices that are no work": ("mark",), "counter values over time": ("counter",),
     "samples of host threads": ("sample",), "handles of streams and events in calls": ("event_call",), "counts of the recorder": ("ledger",),
     "pauses of the recording": ("off",), "calls and work that never ended": ("open_call", "queued"),
-    "records of events and barriers": ("event_record", "barrier"),
+    "records of events and barriers": ("event_record", "barrier"), "host spans that are neither calls nor ranges": ("host",),
 }
 # these columns are gone from rows that are there; the number counts rows that had the first one
 COLUMNS = {
     "Python stacks of calls": ("api.stack",), "errors that calls returned": ("api.status",), "numbers of API functions": ("api.cbid",),
     "totals of memory allocators": ("alloc.total", "alloc.reserved"),
+    "makers of GPUs: the tables are of AMD's": ("device.vendor", "device.arch"), "rows' arguments": ("host.args", "gpu.args"),
+    "External ids": ("gpu.external", "api.external"), "sizes of copies and memsets": ("gpu.bytes",), "contexts of GPU work": ("gpu.context",),
+    "graphs that GPU work is of": ("gpu.graph", "gpu.graph_node"), "threads of memory events": ("alloc.track",),
     "numbers of operators and Python frames": ("op.ev_idx", "op.seq", "op.fwd_thread", "frame.id", "frame.parent", "frame.ev_idx"),
 }
 # said in other words: by format, table or column
@@ -42,6 +45,8 @@ WORDS = {
     ("xplane", "sync.class"): "the resolved class is told too", ("xplane", "device"): "of several processes, each has its own",
     ("grouped", "sync.class"): "the resolved class is told too", ("grouped", "device"): "of several processes, each has its own",
     ("grouped", "kept"): "what is made of groups is made anew",
+    ("rocprof", "alloc.name"): "as the SDK names them", ("rocprof", "host.kind"): "domains of the SDK",
+    ("rocprof", "op"): "details of spans", ("rocprof", "other"): "details of spans", ("rocprof", "frame"): "details of spans",
     ("rocpd", "alloc.name"): "kind and level", ("rocpd", "host.kind"): "categories of the SDK",
 }
 STEP = 100_000_000  # between the ids of two processes in one file
@@ -80,8 +85,10 @@ def rows_of(path, db):
             for k in ("detail", "source", "row_id", "lent", "created", "destroyed", "row", *(["id"] if "row_id" not in r else [])):
                 r.pop(k, None)
         # not details that say nothing, nor what never ended (it lasts to the end then)
-        get[name] = [r for r in get[name] if any(v not in (None, 0, ()) for v in r.values()) and not nameless(r.get("track"))
-                     and r.get("dur", 0) is not None]
+        rows = [r for r in get[name] if any(v not in (None, 0, ()) for v in r.values()) and not nameless(r.get("track"))
+                and r.get("dur", 0) is not None]
+        get["not " + name] = len(get[name]) - len(rows)
+        get[name] = rows
     return get
 
 
@@ -108,6 +115,14 @@ def lost(before, after, skip):
     return missing
 
 
+def in_items(rows):
+    """The grids of kernels, as AMD's tools count them."""
+    for r in rows:
+        for k in "xyz":
+            r["grid_" + k] *= r["block_" + k] or 1
+    return rows
+
+
 def numbers(get, format):
     """Numbers of further processes are raised in files that have one space of them."""
     many = len({r["track"][1] for r in get["host"] if r["kind"] in ("runtime", "driver")}) > 1
@@ -115,13 +130,20 @@ def numbers(get, format):
 
 
 def check(name, before, path, target, format):
+    items = name == "amd"
     code, _, err = tap.run("convert", path, target)
     after = rows_of(str(target).rstrip("/"), f"{target}".rstrip("/") + ".back.db") if code == 0 else err
     if isinstance(after, str):
         tap.ok(f"{name} reads back", False, after)
         return
+    if items and format in ("chrome", "perfetto"):
+        in_items(after["gpu"])
+    if not items and format == "rocprof":
+        before = {**before, "gpu": in_items([dict(r) for r in before["gpu"]])}
     told = tap.not_written(err)
     gone = {t: n for what, n in told.items() if what in ROWS for t in ROWS[what]}
+    if "host" in gone:
+        gone["host"] -= before["not host"]
     columns = {c for what in told for c in COLUMNS.get(what, ())}
     words = {w for f, w in WORDS if f in (ANY, format)} | numbers(before, format)
     wrong = []
@@ -142,6 +164,7 @@ def inputs(tmp):
     yield "run", tap.ROOT / "demo/run"
     yield "jax", tap.ROOT / "tests/xplane/jax.xplane.pb.gz"
     yield "nsys", tap.ROOT / "tests/fuzz/seeds/nsys/made.sqlite"
+    yield "amd", tap.ROOT / "tests/cases/info/capture-amd/in.asy"
 
 
 def main():
