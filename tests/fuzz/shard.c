@@ -66,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		take_processes(run, &f);
 		assay_shard_close(&f);
 		assay_kernels_fold(run, 0);
-		assay_analyze_job(run, &opts, &half, NULL);
+		assay_analyze_rest(run, &opts, ASSAY_NEEDS_FINDINGS, &half, NULL);
 		run->analyzed = true;
 		assay_run_report_json(run, NULL);
 		assay_halfway_free(&half);
