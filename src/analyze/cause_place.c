@@ -68,6 +68,19 @@ static uint32_t usual_sample(const assay_run *run, const struct search *s,
 	return best;
 }
 
+/* The longest; a line of the program itself stands before one that is up to four times as long and
+ * all in libraries, as the compiled backward pass on its own thread is. */
+static assay_cause_place foremost(const assay_tables *t, const assay_cause_place *p, size_t n)
+{
+	assay_cause_place best = {.stack = ASSAY_NO_ROW}, own = best;
+	for (size_t i = 0; i < n; i++) {
+		best = p[i].time > best.time ? p[i] : best;
+		if (t->stack.own[p[i].stack] != ASSAY_NO_ROW && p[i].time > own.time)
+			own = p[i];
+	}
+	return own.time * 4 >= best.time ? own : best;
+}
+
 assay_cause_place assay_cause_place_find(const assay_run *run, uint32_t device, int64_t from,
 					 int64_t to, assay_why cause)
 {
@@ -75,7 +88,6 @@ assay_cause_place assay_cause_place_find(const assay_run *run, uint32_t device, 
 	const assay_gap_part_table *p = &t->gap_part;
 	assay_map known = {0};
 	assay_vec(assay_cause_place) sum = {0};
-	assay_cause_place best = {.stack = ASSAY_NO_ROW};
 	const struct search s = {device, from, to, cause};
 	for (size_t i = 0; i < p->n; i++) {
 		if (!is_looked_for(t, &s, i))
@@ -87,9 +99,8 @@ assay_cause_place assay_cause_place_find(const assay_run *run, uint32_t device, 
 			*assay_push(&sum) = at;
 		}
 		sum.p[*slot].time += p->dur[i];
-		if (sum.p[*slot].time > best.time)
-			best = sum.p[*slot];
 	}
+	assay_cause_place best = foremost(t, sum.p, sum.n);
 	assay_vec_free(&sum);
 	assay_map_free(&known);
 	if (best.stack != ASSAY_NO_ROW)
@@ -205,7 +216,7 @@ static bool calls_by_library(const assay_tables *t, uint32_t own, uint32_t code)
 	for (uint32_t s = t->stack.caller[own]; s != ASSAY_NO_ROW; s = t->stack.caller[s]) {
 		if (library && t->stack.code[s] == code)
 			return true;
-		library |= !t->code.own[t->stack.code[s]];
+		library |= t->stack.own[s] != s;
 	}
 	return false;
 }
@@ -265,6 +276,22 @@ TEST(what_a_library_does_around_a_place_is_no_part_of_it)
 	CHECK(assay_place_share(run, &w, ASSAY_WHY_HOST_DATA, train) == 1);
 	uint32_t load = hand_call(run, train, "load", true); /* no library between them */
 	CHECK(assay_place_share(run, &w, ASSAY_WHY_HOST_DATA, load) == 1);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_line_of_the_program_stands_before_a_longer_one_in_libraries)
+{
+	assay_run *run = assay_run_new();
+	const assay_tables *t = &run->part.t;
+	uint32_t train = hand_call(run, ASSAY_NO_ROW, "train", true);
+	uint32_t launcher = hand_call(run, ASSAY_NO_ROW, "launcher", false);
+	assay_cause_place p[] = {{.stack = launcher, .time = 400}, {.stack = train, .time = 100}};
+	CHECK_EQ(foremost(t, p, 2).stack, train);
+	p[0].time = 401;
+	CHECK_EQ(foremost(t, p, 2).stack, launcher);
+	CHECK_EQ(foremost(t, p, 1).stack, launcher);
+	CHECK_EQ(foremost(t, p, 0).stack, ASSAY_NO_ROW);
 	assay_run_free(run);
 	return 0;
 }

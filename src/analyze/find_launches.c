@@ -64,7 +64,7 @@ static bool on_the_way(const assay_tables *t, const bool *launching, size_t part
 /* The program's own function that is the innermost of a stack; ASSAY_NO_ROW: a library's is. */
 static uint32_t own_code(const assay_tables *t, uint32_t stack)
 {
-	bool own = stack != ASSAY_NO_ROW && t->code.own[t->stack.code[stack]];
+	bool own = stack != ASSAY_NO_ROW && t->stack.own[stack] == stack;
 	return own ? t->stack.code[stack] : ASSAY_NO_ROW;
 }
 
@@ -269,8 +269,8 @@ static uint32_t hand_stack(assay_run *run, const char *function, bool own)
 	uint32_t code = assay_add(t, ASSAY_T_code), stack = assay_add(t, ASSAY_T_stack);
 	t->code.file[code] = assay_sid_of(run, own ? "train.py" : "/v/lib.py");
 	t->code.function[code] = assay_sid_of(run, function);
-	t->code.own[code] = own;
 	t->stack.code[stack] = code;
+	t->stack.own[stack] = own ? stack : ASSAY_NO_ROW;
 	return stack;
 }
 

@@ -31,6 +31,20 @@ uint32_t assay_stacks_code(assay_stacks *s, assay_code_kind kind, assay_sid file
 	return row;
 }
 
+/* Code that a library made and runs, Triton's launchers for one, has a name in angle brackets, as
+ * the program of `python -c` has. */
+static bool made_by_library(const assay_part *p, uint32_t caller, uint32_t code)
+{
+	const assay_tables *t = &p->t;
+	return caller != ASSAY_NO_ROW && !t->code.own[t->stack.code[caller]] &&
+	       assay_pool_get(&p->strings, t->code.file[code]).p[0] == '<';
+}
+
+static bool is_own(const assay_part *p, uint32_t caller, uint32_t code)
+{
+	return p->t.code.own[code] && !made_by_library(p, caller, code);
+}
+
 uint32_t assay_stacks_call(assay_stacks *s, uint32_t caller, uint32_t code, int32_t line)
 {
 	assay_stack_table *t = &s->part->t.stack;
@@ -46,9 +60,9 @@ uint32_t assay_stacks_call(assay_stacks *s, uint32_t caller, uint32_t code, int3
 	t->code[row] = code;
 	t->line[row] = line > 0 ? line : -1;
 	t->depth[row] = depth;
-	t->own[row] = s->part->t.code.own[code] ? row
-		      : caller == ASSAY_NO_ROW  ? ASSAY_NO_ROW
-						: t->own[caller];
+	t->own[row] = is_own(s->part, caller, code) ? row
+		      : caller == ASSAY_NO_ROW      ? ASSAY_NO_ROW
+						    : t->own[caller];
 	return row;
 }
 
@@ -456,5 +470,30 @@ TEST(frames_of_other_tools_and_wrong_ones_are_taken_as_far_as_they_go)
 		CHECK_EQ(run->part.t.api.stack[api], ASSAY_NO_ROW);
 		assay_run_free(run);
 	}
+	return 0;
+}
+
+TEST(code_that_a_library_made_is_not_the_programs_own)
+{
+	assay_part p = {0};
+	assay_stacks s = {.part = &p};
+	struct {
+		const char *file;
+		uint32_t stack;
+	} called[] = {{"<string>", 0}, /* python -c */
+		      {"/usr/lib/python3/dist-packages/triton/runtime/jit.py", 0},
+		      {"<string>", 0},
+		      {"train.py", 0}};
+	uint32_t caller = ASSAY_NO_ROW;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(called); i++) {
+		assay_sid file = assay_intern(&p.strings, assay_str_of(called[i].file));
+		uint32_t code = assay_stacks_code(&s, ASSAY_CODE_PYTHON, file, file, 1, -1);
+		caller = called[i].stack = assay_stacks_call(&s, caller, code, (int32_t)i + 1);
+	}
+	CHECK_EQ(p.t.stack.own[called[0].stack], called[0].stack);
+	CHECK_EQ(p.t.stack.own[called[2].stack], called[0].stack);
+	CHECK_EQ(p.t.stack.own[called[3].stack], called[3].stack);
+	assay_stacks_free(&s);
+	assay_part_free(&p);
 	return 0;
 }

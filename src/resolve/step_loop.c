@@ -2,7 +2,8 @@
  * frames; going down from the outermost one, as long as most calls pass through one function, the
  * first function that visits its lines again and again holds the loop. Of its lines the rare ones
  * mark a step, those of inner loops are visited more often. Where an optimizer is seen at work, a
- * step has one of its runs; a loop that is one line long shows by these alone. */
+ * step has one of its runs; a loop that is one line long shows by these alone. Where a loop calls
+ * from a single line, looks at the thread in between tell one round from the next. */
 #include "resolve/resolve.h"
 
 #include "base/median.h"
@@ -10,6 +11,7 @@
 #include "base/test.h"
 #include "model/by_hand.h"
 #include "model/steps.h"
+#include "names/copies.h"
 #include "names/words.h"
 #include "resolve/rounds.h"
 
@@ -20,12 +22,21 @@ enum {
 };
 #define LEAST_NS 1000000 /* shorter than this without an optimizer: a layer, not a step */
 
-/* Calls of one thread with stacks, by time. */
+typedef struct moment {
+	int64_t ts;
+	uint32_t stack;
+	uint32_t work; /* rows of gpu that the call launched, but for copies to the host */
+	bool look;     /* the sampler's: it parts visits of lines and begins none */
+} moment;
+
+/* Calls of one thread with stacks, and looks at it where they are taken, by time. */
 typedef struct calls {
 	const assay_run *run;
 	assay_arena scratch;
-	uint32_t *host; /* rows */
+	moment *moment; /* as the tables have them */
+	uint32_t *row;  /* by time: in moment */
 	size_t n;
+	int64_t end;
 	uint32_t *above;     /* by row of stack: the call at the depth looked at, or NO_ROW */
 	bool *in;            /* by call: passes through the functions followed so far */
 	uint32_t *after_run; /* first call behind each run of the optimizer, also where none follows
@@ -37,11 +48,17 @@ typedef struct calls {
 typedef struct visits {
 	int32_t line;
 	uint32_t n, first; /* first: call */
+	uint64_t work;
 } visits;
+
+static const moment *at(const calls *c, size_t i)
+{
+	return &c->moment[c->row[i]];
+}
 
 static uint32_t stack_of(const calls *c, size_t i)
 {
-	return assay_call_stack(&c->run->part.t, c->host[i]);
+	return at(c, i)->stack;
 }
 
 /* ---- which thread ---- */
@@ -60,19 +77,69 @@ static uint32_t main_track(const assay_run *run, uint32_t source, assay_arena *a
 	return best;
 }
 
-static void take_calls(calls *c, uint32_t track)
+static bool is_call_of(const assay_tables *t, uint32_t host, uint32_t track)
+{
+	return t->host.track[host] == track && assay_call_stack(t, host) != ASSAY_NO_ROW;
+}
+
+static bool is_look_at(const assay_tables *t, uint32_t sample, uint32_t track)
+{
+	return t->sample.track[sample] == track && t->sample.stack[sample] != ASSAY_NO_ROW;
+}
+
+static void order(calls *c)
+{
+	int64_t *ts = assay_alloc(&c->scratch, (c->n + 1) * sizeof *ts);
+	c->row = assay_alloc(&c->scratch, (c->n + 1) * sizeof *c->row);
+	for (uint32_t i = 0; i < c->n; i++) {
+		ts[i] = c->moment[i].ts;
+		c->row[i] = i;
+	}
+	assay_sort_rows(c->row, c->n, ts);
+}
+
+/* Copies to the host are what lines have that log now and then. */
+static bool is_for_the_host(const assay_run *run, uint32_t gpu)
+{
+	const assay_gpu_table *g = &run->part.t.gpu;
+	return g->kind[gpu] == ASSAY_GPU_MEMCPY &&
+	       assay_copy_way_of(assay_text(run, g->name[gpu])) == ASSAY_COPY_TO_HOST;
+}
+
+static void weigh(calls *c, const uint32_t *of_host)
+{
+	const assay_launch_table *l = &c->run->part.t.launch;
+	for (uint32_t g = 0; g < l->n; g++)
+		if (l->host[g] != ASSAY_NO_ROW && of_host[l->host[g]] &&
+		    !is_for_the_host(c->run, g))
+			c->moment[of_host[l->host[g]] - 1].work++;
+}
+
+static void take_calls(calls *c, uint32_t track, bool looks)
 {
 	const assay_tables *t = &c->run->part.t;
+	uint32_t *of_host = assay_alloc(&c->scratch, (t->host.n + 1) * sizeof *of_host);
+	size_t n = 0;
 	for (uint32_t h = 0; h < t->host.n; h++)
-		c->n += t->host.track[h] == track && assay_call_stack(t, h) != ASSAY_NO_ROW;
-	c->host = assay_alloc(&c->scratch, (c->n + 1) * sizeof *c->host);
+		of_host[h] = is_call_of(t, h, track) ? (uint32_t)++n : 0;
+	for (uint32_t i = 0; looks && i < t->sample.n; i++)
+		n += is_look_at(t, i, track);
+	c->moment = assay_alloc(&c->scratch, (n + 1) * sizeof *c->moment);
+	c->n = 0;
+	for (uint32_t h = 0; h < t->host.n; h++) {
+		if (!of_host[h])
+			continue;
+		int64_t end = assay_host_end(&t->host, h);
+		c->end = !c->n || end > c->end ? end : c->end;
+		c->moment[c->n++] = (moment){t->host.ts[h], assay_call_stack(t, h), 0, false};
+	}
+	weigh(c, of_host);
+	for (uint32_t i = 0; looks && i < t->sample.n; i++)
+		if (is_look_at(t, i, track))
+			c->moment[c->n++] = (moment){t->sample.ts[i], t->sample.stack[i], 0, true};
+	order(c);
 	c->in = assay_alloc(&c->scratch, c->n + 1);
 	c->above = assay_alloc(&c->scratch, (t->stack.n + 1) * sizeof *c->above);
-	c->n = 0;
-	for (uint32_t h = 0; h < t->host.n; h++)
-		if (t->host.track[h] == track && assay_call_stack(t, h) != ASSAY_NO_ROW)
-			c->host[c->n++] = h;
-	assay_sort_rows(c->host, c->n, t->host.ts);
 	memset(c->in, true, c->n);
 }
 
@@ -119,9 +186,8 @@ static void keep_last_of_round(calls *c)
 }
 
 /* From run to run, when most are as many calls apart as the median. */
-static size_t starts_by_optimizer(const calls *c, int64_t *at)
+static size_t starts_by_optimizer(const calls *c, int64_t *starts)
 {
-	const assay_tables *t = &c->run->part.t;
 	assay_vec(int64_t) apart = {0};
 	int64_t usual;
 	size_t n = 0;
@@ -130,7 +196,7 @@ static size_t starts_by_optimizer(const calls *c, int64_t *at)
 	bool even = apart.n && assay_mostly_even(apart.p, apart.n, 1, &usual);
 	for (size_t i = 0; even && i < c->optimizer_runs; i++)
 		if (c->after_run[i] < c->n)
-			at[n++] = t->host.ts[c->host[c->after_run[i]]];
+			starts[n++] = at(c, c->after_run[i])->ts;
 	assay_vec_free(&apart);
 	return n;
 }
@@ -166,26 +232,35 @@ static bool follow_main(calls *c)
 	return true;
 }
 
+static visits *visits_of(visits *v, size_t *n, int32_t line, uint32_t call)
+{
+	for (size_t k = 0; k < *n; k++)
+		if (v[k].line == line)
+			return &v[k];
+	if (*n == LINES_MAX)
+		return NULL;
+	v[*n] = (visits){.line = line, .first = call};
+	return &v[(*n)++];
+}
+
 static size_t count_visits(const calls *c, visits *v)
 {
 	const assay_tables *t = &c->run->part.t;
 	size_t n = 0;
-	int32_t before = -2;
+	visits *now = NULL;
 	for (uint32_t i = 0; i < c->n; i++) {
 		if (!c->in[i])
 			continue;
 		int32_t line = t->stack.line[c->above[stack_of(c, i)]];
-		size_t k = 0;
-		if (line == before)
+		bool same = now && now->line == line;
+		if (at(c, i)->look) {
+			now = same ? now : NULL;
 			continue;
-		before = line;
-		while (k < n && v[k].line != line)
-			k++;
-		if (k == n && n == LINES_MAX)
+		}
+		if (!same && !(now = visits_of(v, &n, line, i)))
 			return 0;
-		if (k == n)
-			v[n++] = (visits){line, 0, i};
-		v[k].n++;
+		now->n += !same;
+		now->work += at(c, i)->work;
 	}
 	return n;
 }
@@ -193,7 +268,7 @@ static size_t count_visits(const calls *c, visits *v)
 /* ---- the choice ---- */
 
 /* Starts of the visits of a line. */
-static size_t starts_of(const calls *c, int32_t line, int64_t *at)
+static size_t starts_of(const calls *c, int32_t line, int64_t *starts)
 {
 	const assay_tables *t = &c->run->part.t;
 	size_t n = 0;
@@ -202,9 +277,9 @@ static size_t starts_of(const calls *c, int32_t line, int64_t *at)
 		if (!c->in[i])
 			continue;
 		bool now = t->stack.line[c->above[stack_of(c, i)]] == line;
-		if (now && !there)
-			at[n++] = t->host.ts[c->host[i]];
-		there = now;
+		if (now && !there && !at(c, i)->look)
+			starts[n++] = at(c, i)->ts;
+		there = now && (there || !at(c, i)->look);
 	}
 	return n;
 }
@@ -214,41 +289,75 @@ static bool fits_optimizer(const calls *c, uint32_t n)
 	return (uint64_t)n * 5 >= c->optimizer_runs * 4 && (uint64_t)n * 4 <= c->optimizer_runs * 5;
 }
 
-/* The line that marks a step: visited least often, and of those the first. */
+static bool can_mark(const calls *c, const visits *v)
+{
+	return v->n >= LEAST_STEPS && (c->optimizer_runs < LEAST_STEPS || fits_optimizer(c, v->n));
+}
+
+/* The line that marks a step: visited least often, and of those the first. Lines that launch no
+ * work stand back: they wait, or log, every so many rounds. */
 static const visits *marker(const calls *c, const visits *v, size_t n)
 {
 	const visits *best = NULL;
 	for (size_t i = 0; i < n; i++) {
-		if (v[i].n < LEAST_STEPS ||
-		    (c->optimizer_runs >= LEAST_STEPS && !fits_optimizer(c, v[i].n)))
+		if (!can_mark(c, &v[i]))
 			continue;
-		if (!best || v[i].n < best->n || (v[i].n == best->n && v[i].first < best->first))
+		bool works = v[i].work && (!best || !best->work);
+		bool rests = !v[i].work && best && best->work;
+		if (!best || works ||
+		    (!rests &&
+		     (v[i].n < best->n || (v[i].n == best->n && v[i].first < best->first))))
 			best = &v[i];
 	}
 	return best;
 }
 
-/* Do the steps hold most of the calls, and last long enough? */
-static bool plausible(const calls *c, const int64_t *at, size_t n)
+/* Do the steps hold most of the calls and of their work, and last long enough? */
+static bool plausible(const calls *c, const int64_t *starts, size_t n)
 {
-	const assay_tables *t = &c->run->part.t;
-	size_t inside = 0;
-	for (size_t i = 0; i < c->n; i++)
-		inside += t->host.ts[c->host[i]] >= at[0] && t->host.ts[c->host[i]] < at[n - 1];
-	return inside * 2 >= c->n && (c->optimizer_runs >= LEAST_STEPS ||
-				      at[n - 1] - at[0] >= LEAST_NS * (int64_t)(n - 1));
+	uint64_t inside = 0, all = 0;
+	for (size_t i = 0; i < c->n; i++) {
+		const moment *m = at(c, i);
+		uint32_t weight = m->look ? 0 : 1 + m->work;
+		all += weight;
+		inside += m->ts >= starts[0] && m->ts < starts[n - 1] ? weight : 0;
+	}
+	return inside * 2 >= all && (c->optimizer_runs >= LEAST_STEPS ||
+				     starts[n - 1] - starts[0] >= LEAST_NS * (int64_t)(n - 1));
 }
 
-static void add_steps(assay_run *run, uint32_t source, const int64_t *at, size_t n, int64_t end)
+/* Where looks part the rounds, one may be missed: most have as many calls as the median. */
+static bool even(const calls *c, const int64_t *starts, size_t n)
+{
+	assay_vec(int64_t) apart = {0};
+	int64_t usual, calls_now = 0;
+	size_t round = 0;
+	for (size_t i = 0; i < c->n; i++) {
+		const moment *m = at(c, i);
+		if (m->look || m->ts < starts[0])
+			continue;
+		if (round + 1 < n && m->ts >= starts[round + 1]) {
+			*assay_push(&apart) = calls_now;
+			calls_now = 0;
+			round++;
+		}
+		calls_now++;
+	}
+	bool yes = apart.n && assay_mostly_even(apart.p, apart.n, 1, &usual);
+	assay_vec_free(&apart);
+	return yes;
+}
+
+static void add_steps(assay_run *run, uint32_t source, const int64_t *starts, size_t n, int64_t end)
 {
 	assay_sid name = assay_sid_of(run, "loop");
 	for (size_t i = 0; i < n; i++)
-		assay_step_add(run, source, at[i], i + 1 < n ? at[i + 1] : end, (int64_t)i, name,
-			       ASSAY_STEP_LOOP);
+		assay_step_add(run, source, starts[i], i + 1 < n ? starts[i + 1] : end, (int64_t)i,
+			       name, ASSAY_STEP_LOOP);
 }
 
 /* Starts of the rounds of the outermost loop that can be steps; 0 when none can. */
-static size_t starts_by_lines(calls *c, int64_t *at)
+static size_t starts_by_lines(calls *c, int64_t *starts)
 {
 	visits v[LINES_MAX];
 	for (uint16_t depth = 1; depth <= DEEPEST; depth++) {
@@ -257,31 +366,37 @@ static size_t starts_by_lines(calls *c, int64_t *at)
 			break;
 		size_t lines = count_visits(c, v);
 		const visits *line = marker(c, v, lines);
-		size_t n = line ? starts_of(c, line->line, at) : 0;
-		if (n >= LEAST_STEPS && plausible(c, at, n))
+		size_t n = line ? starts_of(c, line->line, starts) : 0;
+		if (n >= LEAST_STEPS && plausible(c, starts, n))
 			return n;
 	}
 	return 0;
 }
 
-static void loop_of_source(assay_run *run, uint32_t source)
+static bool found(assay_run *run, uint32_t source, uint32_t track, bool looks)
 {
 	calls c = {.run = run};
-	uint32_t track = main_track(run, source, &c.scratch);
-	if (track != ASSAY_NO_ROW)
-		take_calls(&c, track);
-	if (c.n) {
-		int64_t *at = assay_alloc(&c.scratch, (c.n + 1) * sizeof *at);
-		count_optimizer(&c);
-		keep_last_of_round(&c);
-		size_t n = starts_by_lines(&c, at);
-		if (!n)
-			n = starts_by_optimizer(&c, at);
-		if (n >= LEAST_STEPS && plausible(&c, at, n))
-			add_steps(run, source, at, n,
-				  assay_host_end(&run->part.t.host, c.host[c.n - 1]));
-	}
+	take_calls(&c, track, looks);
+	int64_t *starts = assay_alloc(&c.scratch, (c.n + 1) * sizeof *starts);
+	count_optimizer(&c);
+	keep_last_of_round(&c);
+	size_t n = starts_by_lines(&c, starts);
+	if (!n)
+		n = starts_by_optimizer(&c, starts);
+	bool yes = n >= LEAST_STEPS && plausible(&c, starts, n) && (!looks || even(&c, starts, n));
+	if (yes)
+		add_steps(run, source, starts, n, c.end);
 	assay_arena_free(&c.scratch);
+	return yes;
+}
+
+static void loop_of_source(assay_run *run, uint32_t source)
+{
+	assay_arena scratch = {0};
+	uint32_t track = main_track(run, source, &scratch);
+	if (track != ASSAY_NO_ROW && !found(run, source, track, false))
+		found(run, source, track, true);
+	assay_arena_free(&scratch);
 }
 
 void assay_loop_steps(assay_run *run)
@@ -397,6 +512,30 @@ TEST(a_loop_of_one_line_has_the_steps_of_its_optimizer)
 	assay_loop_steps(run);
 	CHECK_EQ(run->part.t.step.n, 5); /* what comes before the first run belongs to none */
 	CHECK_EQ(run->part.t.step.dur[2], 3000000);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Compiled code is called from one line; what the host computes in between makes no calls. */
+TEST(looks_in_between_part_the_rounds_of_a_loop_that_calls_from_one_line)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	int64_t now = 0;
+	for (int step = 0; step < 6; step++) {
+		hand_call(run, now += 1000000, 12, "augment.py");
+		uint32_t look = assay_add(t, ASSAY_T_sample), last = (uint32_t)t->host.n - 1;
+		t->sample.ts[look] = now;
+		t->sample.track[look] = t->host.track[last];
+		t->sample.stack[look] = assay_call_stack(t, last);
+		t->host.kind[last] = ASSAY_HOST_OTHER;
+		for (int i = 0; i < 3; i++)
+			hand_call(run, now += 1000000, 13, "compiled.py");
+	}
+	assay_loop_steps(run);
+	CHECK_EQ(t->step.n, 6);
+	CHECK_EQ(t->step.ts[0], 2000000);
+	CHECK_EQ(t->step.dur[2], 4000000);
 	assay_run_free(run);
 	return 0;
 }
