@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/analyze.h"
+#include "base/compare.h"
 #include "base/sort.h"
 #include "base/test.h"
 
@@ -73,9 +74,7 @@ static int64_t message_bytes(assay_str args)
 static int by_source_and_start(const void *a, const void *b)
 {
 	const struct placed_step *x = a, *y = b;
-	if (x->source != y->source)
-		return x->source < y->source ? -1 : 1;
-	return x->ts < y->ts ? -1 : x->ts > y->ts;
+	return assay_then(ASSAY_CMP(x->source, y->source), ASSAY_CMP(x->ts, y->ts));
 }
 
 static void place_steps(struct collecting *c)

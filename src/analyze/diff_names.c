@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/test.h"
 
 assay_name_sum *assay_names_find(const assay_names *s, uint64_t key)
@@ -71,7 +72,7 @@ static assay_delta compare_sums(const assay_name_sum *x, const assay_name_sum *y
 static int by_change(const void *a, const void *b)
 {
 	double x = fabs(assay_delta_change(a)), y = fabs(assay_delta_change(b));
-	return x > y ? -1 : x < y;
+	return ASSAY_CMP(y, x);
 }
 
 void assay_names_diff(assay_deltas *out, const assay_names *a, const assay_names *b,

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/fmt.h"
 #include "base/test.h"
 #include "envs/diff.h"
@@ -197,7 +198,7 @@ static int by_cost(const void *a, const void *b)
 {
 	double x = fabs(((const assay_switch *)a)->change),
 	       y = fabs(((const assay_switch *)b)->change);
-	return x > y ? -1 : x < y;
+	return ASSAY_CMP(y, x);
 }
 
 static void find_switches(assay_diff *d, const assay_run *run[2])

@@ -5,6 +5,7 @@
 
 #include "analyze/finding.h"
 #include "analyze/idle_where.h"
+#include "base/compare.h"
 #include "base/fmt.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -311,7 +312,7 @@ const char *assay_mode_words(const assay_run *run, assay_arena *a, assay_mode mo
 static int by_start(const void *a, const void *b)
 {
 	const assay_span *x = a, *y = b;
-	return x->from < y->from ? -1 : x->from > y->from;
+	return ASSAY_CMP(x->from, y->from);
 }
 
 static void tell(struct modes *m, assay_mode mode, assay_found *f)

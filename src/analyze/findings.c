@@ -5,6 +5,7 @@
 #include "analyze/finding.h"
 #include "analyze/own_frames.h"
 #include "analyze/worth.h"
+#include "base/compare.h"
 #include "base/fmt.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -146,11 +147,9 @@ static int by_worth(const void *a, const void *b)
 {
 	const struct weighed *x = a, *y = b;
 	bool told_x = x->f->total >= 0, told_y = y->f->total >= 0;
-	if (told_x != told_y) /* what is no time comes last */
-		return told_x ? -1 : 1;
-	if (x->order_by != y->order_by)
-		return x->order_by > y->order_by ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
+	/* what is no time comes last */
+	return assay_then(ASSAY_CMP(told_y, told_x),
+			  assay_then(ASSAY_CMP(y->order_by, x->order_by), ASSAY_CMP(x->at, y->at)));
 }
 
 static const struct weighed *found_with_id(const struct weighed *w, size_t n, const char *id)

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/sort.h"
 #include "base/test.h"
 #include "names/calls.h"
@@ -246,7 +247,7 @@ static bool is_collective(const assay_run *run, assay_sid name)
 static int by_start(const void *a, const void *b)
 {
 	const assay_hang_item *x = a, *y = b;
-	return x->ts < y->ts ? -1 : x->ts > y->ts;
+	return ASSAY_CMP(x->ts, y->ts);
 }
 
 /* Work has its launch's number: the order of calls is that of the numbers of one process. */

@@ -9,6 +9,7 @@
 
 #include "analyze/like_hta.h"
 #include "analyze/order.h"
+#include "base/compare.h"
 #include "base/median.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -208,9 +209,7 @@ static void add_host_rows(const assay_run *run, const struct rules *r, events *o
 static int by_start(const void *a, const void *b)
 {
 	const struct event *x = a, *y = b;
-	if (x->ts != y->ts)
-		return x->ts < y->ts ? -1 : 1;
-	return x->order < y->order ? -1 : x->order > y->order;
+	return assay_then(ASSAY_CMP(x->ts, y->ts), ASSAY_CMP(x->order, y->order));
 }
 
 typedef struct {
@@ -377,9 +376,7 @@ struct change {
 static int by_time(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
-	if (x->ts != y->ts)
-		return x->ts < y->ts ? -1 : 1;
-	return y->by - x->by;
+	return assay_then(ASSAY_CMP(x->ts, y->ts), ASSAY_CMP(y->by, x->by));
 }
 
 static void add_queue(assay_run *run, const struct rules *r, const events *e, int64_t stream)

@@ -8,6 +8,7 @@
 #include "analyze/like.h"
 #include "analyze/like_hta.h"
 #include "analyze/order.h"
+#include "base/compare.h"
 #include "base/sort.h"
 
 static const uint32_t none = UINT32_MAX; /* no event, node or edge */
@@ -225,9 +226,7 @@ struct thread {
 static int by_thread(const void *a, const void *b)
 {
 	const struct thread *x = a, *y = b;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
+	return assay_then(ASSAY_CMP(x->pid, y->pid), ASSAY_CMP(x->tid, y->tid));
 }
 
 static void add_stacks(struct graph *g)
@@ -269,7 +268,7 @@ typedef assay_vec(struct launch) launches;
 static int by_launch(const void *a, const void *b)
 {
 	const struct launch *x = a, *y = b;
-	return x->ts != y->ts ? (x->ts < y->ts ? -1 : 1) : x->call < y->call ? -1 : 1;
+	return assay_then(ASSAY_CMP(x->ts, y->ts), ASSAY_CMP(x->call, y->call));
 }
 
 static void find_launches(struct graph *g, launches *out)
@@ -301,11 +300,8 @@ struct change {
 static int by_change(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
-	if (x->stream != y->stream)
-		return x->stream < y->stream ? -1 : 1;
-	if (x->ts != y->ts)
-		return x->ts < y->ts ? -1 : 1;
-	return x->by != y->by ? y->by - x->by : x->launch < y->launch ? -1 : 1;
+	return assay_then(assay_then(ASSAY_CMP(x->stream, y->stream), ASSAY_CMP(x->ts, y->ts)),
+			  assay_then(ASSAY_CMP(y->by, x->by), ASSAY_CMP(x->launch, y->launch)));
 }
 
 /* The device was idle when the work was launched: one in the queue then, none at its start. */

@@ -6,6 +6,7 @@
 
 #include "analyze/op_args.h"
 #include "analyze/window.h"
+#include "base/compare.h"
 #include "base/fmt.h"
 #include "base/median.h"
 #include "base/test.h"
@@ -275,8 +276,7 @@ static struct watched *gpu_of(watched_gpus *all, int64_t gpu)
 static int by_mean(const void *x, const void *y)
 {
 	const struct watched *a = x, *b = y;
-	double d = mean_of(a) - mean_of(b);
-	return d > 0 ? -1 : d < 0 ? 1 : (a->gpu > b->gpu) - (a->gpu < b->gpu);
+	return assay_then(ASSAY_CMP(mean_of(b), mean_of(a)), ASSAY_CMP(a->gpu, b->gpu));
 }
 
 static void watch(const assay_run *run, const char *name, watched_gpus *all)

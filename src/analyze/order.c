@@ -3,13 +3,14 @@
 
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/sort.h"
 #include "base/test.h"
 
 static int by_key(const void *a, const void *b)
 {
 	const assay_order_device *x = a, *y = b;
-	return x->key < y->key ? -1 : x->key > y->key;
+	return ASSAY_CMP(x->key, y->key);
 }
 
 static uint64_t device_key(const assay_tables *t, uint32_t track)

@@ -8,6 +8,7 @@
 #include "analyze/order.h"
 #include "analyze/path_window.h"
 #include "analyze/window.h"
+#include "base/compare.h"
 #include "base/fmt.h"
 #include "base/test.h"
 #include "model/by_hand.h"
@@ -184,7 +185,7 @@ static void order_segs(assay_path *p)
 static int by_time(const void *a, const void *b)
 {
 	const assay_path_sum *x = a, *y = b;
-	return x->time != y->time ? (x->time > y->time ? -1 : 1) : x->name < y->name ? -1 : 1;
+	return assay_then(ASSAY_CMP(y->time, x->time), ASSAY_CMP(x->name, y->name));
 }
 
 static void sort_sums(assay_path_sums *s)

@@ -3,6 +3,7 @@
 
 #include "analyze/path_graph.h"
 #include "analyze/sights.h"
+#include "base/compare.h"
 #include "base/sort.h"
 #include "model/hand_off.h"
 
@@ -220,7 +221,7 @@ static bool starts_first(const struct worker *a, const struct worker *b)
 static int by_activity(const void *x, const void *y)
 {
 	const struct worker *a = x, *b = y;
-	return a->seen.active > b->seen.active ? -1 : a->seen.active < b->seen.active;
+	return ASSAY_CMP(b->seen.active, a->seen.active);
 }
 
 void assay_path_add_hand_offs(assay_path_graph *g, assay_path_links *links)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/order.h"
+#include "base/compare.h"
 #include "base/median.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -22,14 +23,14 @@ typedef assay_vec(struct span) spans;
 static int by_start(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
-	return x->from != y->from ? (x->from < y->from ? -1 : 1) : x->step < y->step ? -1 : 1;
+	return assay_then(ASSAY_CMP(x->from, y->from), ASSAY_CMP(x->step, y->step));
 }
 
 static int by_length(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
 	int64_t p = x->to - x->from, q = y->to - y->from;
-	return p != q ? (p < q ? -1 : 1) : x->step < y->step ? -1 : 1;
+	return assay_then(ASSAY_CMP(p, q), ASSAY_CMP(x->step, y->step));
 }
 
 static void find_steps(const assay_run *run, uint32_t group, spans *out)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/analyze.h"
+#include "base/compare.h"
 #include "base/median.h"
 #include "base/num.h"
 #include "base/test.h"
@@ -63,9 +64,7 @@ static void take_calls(struct job *j)
 static int by_id(const void *a, const void *b)
 {
 	const struct call *x = a, *y = b;
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	return assay_then(ASSAY_CMP(x->id, y->id), ASSAY_CMP(x->rank, y->rank));
 }
 
 /* Calls of one collective: [first, first + n) after sorting by id. */
@@ -80,9 +79,7 @@ typedef assay_vec(struct match) matches;
 static int by_place(const void *a, const void *b)
 {
 	const struct match *x = a, *y = b;
-	if (x->ts != y->ts)
-		return x->ts < y->ts ? -1 : 1;
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	return assay_then(ASSAY_CMP(x->ts, y->ts), ASSAY_CMP(x->rank, y->rank));
 }
 
 static void find_matches(struct job *j, matches *out)
@@ -119,9 +116,7 @@ typedef assay_vec(struct distance) distances;
 static int by_rank_and_ns(const void *a, const void *b)
 {
 	const struct distance *x = a, *y = b;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return x->ns < y->ns ? -1 : x->ns > y->ns;
+	return assay_then(ASSAY_CMP(x->rank, y->rank), ASSAY_CMP(x->ns, y->ns));
 }
 
 static void find_distances(const struct job *j, const matches *m, const bool *set, distances *out)
@@ -221,9 +216,7 @@ static void shift_calls(struct job *j, int64_t sign)
 static int by_end(const void *a, const void *b)
 {
 	const struct call *x = a, *y = b;
-	if (x->end != y->end)
-		return x->end < y->end ? -1 : 1;
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	return assay_then(ASSAY_CMP(x->end, y->end), ASSAY_CMP(x->rank, y->rank));
 }
 
 static struct call median_by_end(const struct call *c, size_t n, assay_arena *a)

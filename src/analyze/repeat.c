@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "analyze/repeat_pauses.h"
+#include "base/compare.h"
 #include "base/median.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -27,9 +28,7 @@ struct count {
 static int by_count(const void *a, const void *b)
 {
 	const struct count *x = a, *y = b;
-	if (x->n != y->n)
-		return x->n < y->n ? -1 : 1;
-	return x->first < y->first ? -1 : x->first > y->first;
+	return assay_then(ASSAY_CMP(x->n, y->n), ASSAY_CMP(x->first, y->first));
 }
 
 /* Names of the work, place by place. */

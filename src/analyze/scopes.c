@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/scope_tree.h"
@@ -416,9 +417,7 @@ static void add_gpu_time(tally *x)
 static int most_first(const void *a, const void *b)
 {
 	const assay_handed *x = a, *y = b;
-	if (x->work != y->work)
-		return x->work > y->work ? -1 : 1;
-	return x->worker < y->worker ? -1 : x->worker > y->worker;
+	return assay_then(ASSAY_CMP(y->work, x->work), ASSAY_CMP(x->worker, y->worker));
 }
 
 void assay_scope_times_of(const assay_run *run, assay_scopes_by by, int64_t step,

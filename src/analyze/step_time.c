@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
@@ -86,9 +87,7 @@ static void find_windows(const assay_run *run, const assay_order *order,
 static int by_end(const void *a, const void *b)
 {
 	const struct window *x = a, *y = b;
-	if (x->to != y->to)
-		return x->to < y->to ? -1 : 1;
-	return x->step < y->step ? -1 : x->step > y->step;
+	return assay_then(ASSAY_CMP(x->to, y->to), ASSAY_CMP(x->step, y->step));
 }
 
 static void drop_empty(windows *w)

@@ -7,6 +7,7 @@
 
 #include "api/shard.h"
 #include "api/shard_file.h"
+#include "base/compare.h"
 #include "base/err.h"
 #include "base/test.h"
 #include "model/findings.h"
@@ -59,9 +60,7 @@ static bool add_operand(struct merging *m, const char *path, assay_err *err)
 static int by_shard(const void *a, const void *b)
 {
 	const assay_shard_file *x = a, *y = b;
-	if (x->head.shard != y->head.shard)
-		return x->head.shard < y->head.shard ? -1 : 1;
-	return strcmp(x->path, y->path);
+	return assay_then(ASSAY_CMP(x->head.shard, y->head.shard), strcmp(x->path, y->path));
 }
 
 static bool are_of_one_job(const assay_shard_file *a, const assay_shard_file *b, assay_err *err)

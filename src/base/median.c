@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/sort.h"
 #include "base/test.h"
 
@@ -74,7 +75,7 @@ bool assay_mostly_even(int64_t *v, size_t n, int quarters, int64_t *usual)
 static int by_size(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
-	return x < y ? -1 : x > y;
+	return ASSAY_CMP(x, y);
 }
 
 double assay_median_lower_f64(double *v, size_t n)

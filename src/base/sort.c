@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/compare.h"
 #include "base/test.h"
 
 enum { BITS = 11, BUCKETS = 1 << BITS, SMALL = 64, RUNS = 1024, RUN_MEAN = 256 };
@@ -160,7 +161,7 @@ void assay_sort_rows_falling(uint32_t *row, size_t n, const int64_t *key)
 static int by_value(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return x < y ? -1 : x > y;
+	return ASSAY_CMP(x, y);
 }
 
 static int by_text(const void *a, const void *b)
@@ -183,7 +184,7 @@ void assay_sort_i64(int64_t *v, size_t n)
 static int by_number(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-	return x < y ? -1 : x > y;
+	return ASSAY_CMP(x, y);
 }
 
 void assay_sort_u32(uint32_t *v, size_t n)

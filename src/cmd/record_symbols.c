@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/compare.h"
 #include "base/map.h"
 #include "cmd/record.h"
 #include "probe/elf.h"
@@ -124,8 +125,7 @@ static void read_capture(places *p, int fd)
 static int by_file(const void *a, const void *b)
 {
 	const place *x = a, *y = b;
-	int order = strcmp(x->file.p, y->file.p);
-	return order ? order : x->offset < y->offset ? -1 : x->offset > y->offset;
+	return assay_then(strcmp(x->file.p, y->file.p), ASSAY_CMP(x->offset, y->offset));
 }
 
 static bool is_build(assay_str id, assay_str hex)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/fmt.h"
 #include "base/test.h"
 #include "base/version.h"
@@ -202,9 +203,8 @@ static int rank(const assay_env_row *r)
 static int row_order(const void *a, const void *b)
 {
 	const assay_env_row *x = a, *y = b;
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	return rank(x) != rank(y) ? rank(x) - rank(y) : strcmp(x->path, y->path);
+	return assay_then(assay_then(ASSAY_CMP(x->group, y->group), rank(x) - rank(y)),
+			  strcmp(x->path, y->path));
 }
 
 struct tally {
@@ -370,11 +370,8 @@ struct signature {
 static int by_cluster(const void *a, const void *b)
 {
 	const struct signature *x = a, *y = b;
-	if (x->size != y->size)
-		return x->size < y->size ? 1 : -1;
-	if (x->first != y->first)
-		return x->first < y->first ? -1 : 1;
-	return x->doc < y->doc ? -1 : x->doc > y->doc;
+	return assay_then(ASSAY_CMP(y->size, x->size),
+			  assay_then(ASSAY_CMP(x->first, y->first), ASSAY_CMP(x->doc, y->doc)));
 }
 
 static void find_clusters(assay_env_set *set, assay_env_result *out)

@@ -2,14 +2,13 @@
 
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/test.h"
 
 static int by_group_and_start(const void *a, const void *b)
 {
 	const assay_off *x = a, *y = b;
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	return (x->from > y->from) - (x->from < y->from);
+	return assay_then(ASSAY_CMP(x->group, y->group), ASSAY_CMP(x->from, y->from));
 }
 
 static void join(assay_offs *o)

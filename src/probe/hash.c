@@ -16,6 +16,7 @@
 #include <openssl/err.h>
 #include <openssl/evp.h>
 
+#include "base/compare.h"
 #include "base/folders.h"
 #include "base/test.h"
 #include "probe/probe.h"
@@ -200,7 +201,7 @@ static void hash_worker(void *arg)
 static int larger_first(const void *a, const void *b)
 {
 	const assay_file *x = *(assay_file *const *)a, *y = *(assay_file *const *)b;
-	return (x->size < y->size) - (x->size > y->size);
+	return ASSAY_CMP(y->size, x->size);
 }
 
 static void join_workers(void *arg)

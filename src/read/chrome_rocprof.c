@@ -4,6 +4,7 @@
  */
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/json.h"
 #include "base/test.h"
 #include "names/calls.h"
@@ -80,17 +81,14 @@ typedef struct linker {
 static int by_line_and_start(const void *a, const void *b)
 {
 	const line_row *x = a, *y = b;
-	if (x->line != y->line)
-		return x->line < y->line ? -1 : 1;
-	if (x->ts != y->ts)
-		return x->ts < y->ts ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
+	return assay_then(ASSAY_CMP(x->line, y->line),
+			  assay_then(ASSAY_CMP(x->ts, y->ts), ASSAY_CMP(x->row, y->row)));
 }
 
 static int by_id(const void *a, const void *b)
 {
 	const arrow *x = a, *y = b;
-	return x->id < y->id ? -1 : x->id > y->id;
+	return ASSAY_CMP(x->id, y->id);
 }
 
 /* First row of the line that starts at ts or later. */

@@ -1,4 +1,5 @@
 /* From parsed events to rows: categories, tracks, and the pairing of begin and end events. */
+#include "base/compare.h"
 #include "read/chrome.h"
 
 #include <assert.h>
@@ -625,11 +626,8 @@ struct pair_key {
 static int by_line_and_time(const void *a, const void *b)
 {
 	const struct pair_key *x = a, *y = b;
-	if (x->line != y->line)
-		return x->line < y->line ? -1 : 1;
-	if (x->ts != y->ts)
-		return x->ts < y->ts ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
+	return assay_then(ASSAY_CMP(x->line, y->line),
+			  assay_then(ASSAY_CMP(x->ts, y->ts), ASSAY_CMP(x->row, y->row)));
 }
 
 typedef assay_vec(uint32_t) rows;

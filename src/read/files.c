@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/compare.h"
 #include "base/owner.h"
 #include "base/pump.h"
 #include "base/test.h"
@@ -163,15 +164,9 @@ static void drop_copies(struct reading *r, size_t first)
 static int by_inode(const void *a, const void *b)
 {
 	const struct file *x = *(struct file *const *)a, *y = *(struct file *const *)b;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->inode != y->inode)
-		return x->inode < y->inode ? -1 : 1;
-	if (x->named != y->named)
-		return x->named ? -1 : 1;
-	if (x->linked != y->linked)
-		return x->linked ? 1 : -1;
-	return x < y ? -1 : x > y;
+	int file = assay_then(ASSAY_CMP(x->device, y->device), ASSAY_CMP(x->inode, y->inode));
+	int way = assay_then(ASSAY_CMP(y->named, x->named), ASSAY_CMP(x->linked, y->linked));
+	return assay_then(assay_then(file, way), ASSAY_CMP(x, y));
 }
 
 /* A rank is one file, however many names lead to it: "latest" points to a run beside it. */

@@ -1,4 +1,5 @@
 /* rocprofv3 results.json: {"rocprofiler-sdk-tool": [one object a process]}. */
+#include "base/compare.h"
 #include "read/reader.h"
 
 #include <stdio.h>
@@ -346,7 +347,7 @@ typedef struct interval {
 static int by_start(const void *a, const void *b)
 {
 	int64_t x = ((const interval *)a)->from, y = ((const interval *)b)->from;
-	return (x > y) - (x < y);
+	return ASSAY_CMP(x, y);
 }
 
 static int64_t busy_union(const assay_gpu_table *t, int64_t *span)

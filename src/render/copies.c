@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/compare.h"
 #include "base/fmt.h"
 #include "base/sort.h"
 #include "names/copies.h"
@@ -21,9 +22,7 @@ typedef assay_vec(copy_sum) copy_sums;
 static int by_total(const void *a, const void *b)
 {
 	const copy_sum *x = a, *y = b;
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return assay_then(ASSAY_CMP(y->total, x->total), ASSAY_CMP(x->name, y->name));
 }
 
 static void add_copy(copy_sum *s, const assay_gpu_table *g, size_t i)

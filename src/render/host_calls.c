@@ -1,6 +1,7 @@
 /* Host spans by name: calls of the GPU runtime, and what the recorder itself took. */
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/fmt.h"
 #include "base/median.h"
 #include "render/printout.h"
@@ -22,9 +23,7 @@ typedef struct call_sums {
 static int by_total(const void *a, const void *b)
 {
 	const call_sum *x = a, *y = b;
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return assay_then(ASSAY_CMP(y->total, x->total), ASSAY_CMP(x->name, y->name));
 }
 
 static bool is_overhead(uint8_t kind)

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/fmt.h"
 #include "render/report.h"
 
@@ -77,9 +78,7 @@ static void print_classes(FILE *out, const assay_path *p)
 static int by_length(const void *a, const void *b)
 {
 	const assay_path_seg *const *x = a, *const *y = b;
-	if ((*x)->dur != (*y)->dur)
-		return (*x)->dur > (*y)->dur ? -1 : 1;
-	return (*x)->ts < (*y)->ts ? -1 : 1;
+	return assay_then(ASSAY_CMP((*y)->dur, (*x)->dur), ASSAY_CMP((*x)->ts, (*y)->ts));
 }
 
 static void print_longest(FILE *out, const assay_run *run, const assay_path *p, uint32_t top)

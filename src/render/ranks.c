@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/fmt.h"
 #include "base/sort.h"
 #include "render/printout.h"
@@ -66,9 +67,7 @@ struct heavy {
 static int by_time(const void *a, const void *b)
 {
 	const struct heavy *x = a, *y = b;
-	if (x->time != y->time)
-		return x->time > y->time ? -1 : 1;
-	return x->row < y->row ? -1 : 1;
+	return assay_then(ASSAY_CMP(y->time, x->time), ASSAY_CMP(x->row, y->row));
 }
 
 static const struct heavy *heaviest(const assay_run *run, assay_arena *a)
@@ -139,9 +138,7 @@ typedef assay_vec(struct host) hosts;
 static int by_caused(const void *a, const void *b)
 {
 	const struct host *x = a, *y = b;
-	if (x->caused != y->caused)
-		return x->caused > y->caused ? -1 : 1;
-	return x->name < y->name ? -1 : 1;
+	return assay_then(ASSAY_CMP(y->caused, x->caused), ASSAY_CMP(x->name, y->name));
 }
 
 /* Most waiting caused first; none when the machines are not known. */

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/fmt.h"
 #include "base/test.h"
 #include "model/scope_tree.h"
@@ -32,11 +33,8 @@ struct ranked {
 static int by_time(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
-	if (x->busy != y->busy)
-		return x->busy > y->busy ? -1 : 1;
-	if (x->host != y->host)
-		return x->host > y->host ? -1 : 1;
-	return x->line < y->line ? -1 : 1;
+	return assay_then(ASSAY_CMP(y->busy, x->busy),
+			  assay_then(ASSAY_CMP(y->host, x->host), ASSAY_CMP(x->line, y->line)));
 }
 
 /* Children of every line next to each other, the busiest first. */

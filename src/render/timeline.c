@@ -2,6 +2,7 @@
  * and how long its invocations took. Every event of them: assay scopes --timeline. */
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/fmt.h"
 #include "base/median.h"
 #include "render/printout.h"
@@ -24,11 +25,8 @@ typedef struct lines {
 static int by_row_and_time(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
-	if (x->row != y->row)
-		return x->row < y->row ? -1 : 1;
-	if (x->total != y->total)
-		return x->total > y->total ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return assay_then(ASSAY_CMP(x->row, y->row),
+			  assay_then(ASSAY_CMP(y->total, x->total), ASSAY_CMP(x->name, y->name)));
 }
 
 /* Steps are one line, whatever their numbers. */

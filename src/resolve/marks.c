@@ -2,14 +2,13 @@
 
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/test.h"
 
 static int by_place_and_key(const void *a, const void *b)
 {
 	const assay_mark *x = a, *y = b;
-	if (x->place != y->place)
-		return x->place < y->place ? -1 : 1;
-	return (x->key > y->key) - (x->key < y->key);
+	return assay_then(ASSAY_CMP(x->place, y->place), ASSAY_CMP(x->key, y->key));
 }
 
 void assay_marks_sort(assay_marks *m)

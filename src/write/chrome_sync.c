@@ -1,4 +1,5 @@
 /* What the waits add to a Chrome trace: cuda_sync rows, the HIP fields of calls, and arrows. */
+#include "base/compare.h"
 #include "write/chrome.h"
 
 #include <inttypes.h>
@@ -29,17 +30,13 @@ typedef assay_vec(sync_row) sync_rows;
 static int by_time(const void *a, const void *b)
 {
 	const sync_row *x = a, *y = b;
-	if (x->ts != y->ts)
-		return x->ts < y->ts ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
+	return assay_then(ASSAY_CMP(x->ts, y->ts), ASSAY_CMP(x->row, y->row));
 }
 
 static int by_row(const void *a, const void *b)
 {
 	const sync_row *x = a, *y = b;
-	if (x->made != y->made)
-		return x->made - y->made;
-	return x->row < y->row ? -1 : x->row > y->row;
+	return assay_then(ASSAY_CMP(x->made, y->made), ASSAY_CMP(x->row, y->row));
 }
 
 static uint64_t line_key(const sync_row *r)

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/compare.h"
 #include "base/test.h"
 #include "model/stacks.h"
 
@@ -36,11 +37,8 @@ static int64_t end_of(int64_t ts, int64_t dur)
 static int by_track_and_time(const void *a, const void *b)
 {
 	const sight *x = a, *y = b;
-	if (x->track != y->track)
-		return x->track < y->track ? -1 : 1;
-	if (x->ts != y->ts)
-		return x->ts < y->ts ? -1 : 1;
-	return x->end > y->end ? -1 : x->end < y->end;
+	return assay_then(ASSAY_CMP(x->track, y->track),
+			  assay_then(ASSAY_CMP(x->ts, y->ts), ASSAY_CMP(y->end, x->end)));
 }
 
 /* A lent stack is another thread's. */

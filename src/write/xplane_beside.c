@@ -1,5 +1,6 @@
 /* Waits, annotations and telemetry of a device. They are no work: on a device's own plane a viewer
  * would add their time to the work's, so they stand on planes of their own beside it. */
+#include "base/compare.h"
 #include "write/xplane.h"
 
 #include <inttypes.h>
@@ -34,19 +35,15 @@ static uint32_t line_kind(const struct beside *b)
 static int by_place(const void *a, const void *b)
 {
 	const struct beside *x = a, *y = b;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (line_kind(x) != line_kind(y))
-		return line_kind(x) < line_kind(y) ? -1 : 1;
-	if (x->line != y->line)
-		return x->line < y->line ? -1 : 1;
-	if (x->ts != y->ts)
-		return x->ts < y->ts ? -1 : 1;
-	if (x->dur != y->dur)
-		return x->dur > y->dur ? -1 : 1;
-	if (x->table != y->table)
-		return x->table < y->table ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
+	return assay_then(
+		ASSAY_CMP(x->device, y->device),
+		assay_then(
+			ASSAY_CMP(line_kind(x), line_kind(y)),
+			assay_then(ASSAY_CMP(x->line, y->line),
+				   assay_then(ASSAY_CMP(x->ts, y->ts),
+					      assay_then(ASSAY_CMP(y->dur, x->dur),
+							 assay_then(ASSAY_CMP(x->table, y->table),
+								    ASSAY_CMP(x->row, y->row)))))));
 }
 
 static int64_t device_number(const xplane_writer *w, uint32_t source, int64_t device)

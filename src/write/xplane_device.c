@@ -1,4 +1,5 @@
 /* Planes of GPUs: streams, counters, properties. */
+#include "base/compare.h"
 #include "write/xplane.h"
 
 #include <inttypes.h>
@@ -284,13 +285,8 @@ typedef assay_vec(struct on_stream) stream_rows;
 static int by_start(const void *a, const void *b)
 {
 	const struct on_stream *x = a, *y = b;
-	if (x->ts != y->ts)
-		return x->ts < y->ts ? -1 : 1;
-	if (x->dur != y->dur)
-		return x->dur > y->dur ? -1 : 1;
-	if (x->mark != y->mark)
-		return x->mark - y->mark;
-	return x->row < y->row ? -1 : x->row > y->row;
+	return assay_then(assay_then(ASSAY_CMP(x->ts, y->ts), ASSAY_CMP(y->dur, x->dur)),
+			  assay_then(ASSAY_CMP(x->mark, y->mark), ASSAY_CMP(x->row, y->row)));
 }
 
 /* Marks of a recorder on a stream's own line, that are no rows xprof derives: allocations and the
@@ -481,20 +477,16 @@ static void put_properties(xplane_writer *w, xplane_out *p, const struct device 
 static int by_line(const void *a, const void *b)
 {
 	const xplane_stream *x = a, *y = b;
-	return x->line != y->line    ? (x->line < y->line ? -1 : 1)
-	       : x->track < y->track ? -1
-				     : x->track > y->track;
+	return assay_then(ASSAY_CMP(x->line, y->line), ASSAY_CMP(x->track, y->track));
 }
 
 /* As xprof puts them: those with kernels first, then those with more events. */
 static int by_weight(const void *a, const void *b)
 {
 	const xplane_stream *x = a, *y = b;
-	if (x->compute != y->compute)
-		return x->compute ? -1 : 1;
-	if (x->events != y->events)
-		return x->events > y->events ? -1 : 1;
-	return by_line(a, b);
+	return assay_then(
+		assay_then(ASSAY_CMP(y->compute, x->compute), ASSAY_CMP(y->events, x->events)),
+		by_line(a, b));
 }
 
 typedef assay_vec(xplane_stream) stream_list;

@@ -1,5 +1,6 @@
 /* Memory taken and given back, as xprof's memory profile wants it: events of these names on the
  * host's plane, each with what is held after it. */
+#include "base/compare.h"
 #include "base/num.h"
 #include "write/xplane.h"
 
@@ -17,23 +18,18 @@ typedef assay_vec(struct memory) memory_list;
 static int by_time(const void *a, const void *b)
 {
 	const struct memory *x = a, *y = b;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->ts != y->ts)
-		return x->ts < y->ts ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return x->row < y->row ? -1 : x->row > y->row;
+	return assay_then(
+		ASSAY_CMP(x->device, y->device),
+		assay_then(ASSAY_CMP(x->ts, y->ts),
+			   assay_then(ASSAY_CMP(x->thread, y->thread), ASSAY_CMP(x->row, y->row))));
 }
 
 static int by_line(const void *a, const void *b)
 {
 	const struct memory *x = a, *y = b;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return by_time(a, b);
+	return assay_then(
+		assay_then(ASSAY_CMP(x->device, y->device), ASSAY_CMP(x->thread, y->thread)),
+		by_time(a, b));
 }
 
 static int64_t device_number(const xplane_writer *w, uint32_t track, int32_t device)
