@@ -13,6 +13,7 @@
 #include "api/query.h"
 #include "base/beside.h"
 #include "model/run.h"
+#include "model/sound.h"
 #include "read/reader.h"
 #include "resolve/resolve.h"
 
@@ -265,6 +266,7 @@ bool assay_run_analyze_for(assay_run *run, const assay_report_opts *given, assay
 	assay_analyze_sources(run, &opts, needs >= ASSAY_NEEDS_WORK, &half);
 	bool ok = assay_analyze_rest(run, &opts, needs, &half, err);
 	assay_halfway_free(&half);
+	assay_assert_sound(run, "the analysis");
 	return ok;
 }
 

@@ -14,6 +14,7 @@
 #include "base/owner.h"
 #include "base/pump.h"
 #include "base/test.h"
+#include "model/sound.h"
 #include "read/reader.h"
 
 enum { DEPTH_MAX = 4, WORKERS_MAX = 64 };
@@ -565,7 +566,9 @@ static bool read_paths(assay_run *run, char *const *paths, size_t n, unsigned th
 
 bool assay_read_paths(assay_run *run, char *const *paths, size_t n, assay_err *err)
 {
-	return read_paths(run, paths, n, assay_threads(), NULL, NULL, err);
+	bool ok = read_paths(run, paths, n, assay_threads(), NULL, NULL, err);
+	assay_assert_sound(run, "reading");
+	return ok;
 }
 
 bool assay_read_each(assay_run *run, char *const *paths, size_t n, const assay_each *each,

@@ -1,4 +1,5 @@
 /* The reader table, sniffing, and which files belong together. */
+#include "model/sound.h"
 #include "read/reader.h"
 
 #include <string.h>
@@ -242,6 +243,7 @@ assay_run *assay_read_bytes(const assay_reader *reader, const void *p, size_t n)
 	run->part.source = assay_add_source(run, in, reader);
 	bool ok = reader->read(run, in, NULL);
 	assay_input_close(in);
+	assay_assert_sound(run, "reading");
 	if (ok)
 		return run;
 	assay_run_free(run);
