@@ -137,11 +137,15 @@ static void count_dropped(size_t n, bool codes)
 	}
 }
 
+/* What newer chunks were written over meanwhile is theirs. */
 static void release(size_t least)
 {
 	uint64_t tail = atomic_load(&rt.file->keep_tail);
+	uint64_t head = atomic_load(&rt.file->keep_head), room = rt.file->keep_bytes;
 	if (tail - keep.released < least)
 		return;
+	if (head > room && head - room > keep.released)
+		keep.released = head - room;
 	assay_keep_release(assay_rt_ring_fd(), rt.file, keep.released, tail);
 	keep.released = tail;
 }

@@ -619,11 +619,19 @@ static void put_end(void)
 	pthread_mutex_unlock(&rt.lock);
 }
 
+/* Whoever was adding records when recording ended has added the last. */
+static void wait_for_the_last(void)
+{
+	lock_while_writing();
+	pthread_mutex_unlock(&rt.lock);
+}
+
 /* The rings stay for `assay record` when something is still in them. */
 static void finish(void)
 {
 	drain_all();
 	atomic_store(&rt.on, 0);
+	wait_for_the_last();
 	if (drain_all() && assay_keep_write_out()) { /* the counts are of what is in the file */
 		put_end();
 		if (drain_bulk() && assay_keep_write_out()) {

@@ -217,9 +217,11 @@ def the_file_stays_as_small_as_was_asked_for():
     eq(p.returncode, 0)
     size = os.path.getsize(glob.glob(run + "/*.asy")[0])
     times = 1 + len(marks(run))  # it is written out for a slow step, too
-    assert size < times * (32 << 20), (size, times)  # what is kept, and what rings and buffers held on a busy machine
+    # on a machine so busy that the program does not wait for the end, what rings hold comes behind: 4 MiB and 1 MiB a thread
+    assert size < times * (16 << 20) + (8 << 20), (size, times)
     sums, rows = ledger(run)
     eq(sums["kernels"], 120000)
+    eq({r["cause"] for r in rows} - {"none", "not_kept", "ring_full"}, set())
     assert sum(r["dropped"] for r in rows if r["cause"] == "not_kept" and r["kind"] == "kernels") > 0, rows
     check_names(one(run))
 
