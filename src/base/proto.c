@@ -3,7 +3,6 @@
 
 #include <assert.h>
 
-#include "base/owner.h"
 #include "base/test.h"
 #include "base/utf8.h"
 
@@ -138,13 +137,6 @@ static inline void put_tag(assay_protow *w, uint32_t field, assay_wire wire)
 	put_varint(w, (uint64_t)field << 3 | wire);
 }
 
-void assay_protow_varint(assay_protow *w, uint32_t field, uint64_t v)
-{
-	assay_vec_reserve(&w->out, w->out.n + 2 * ASSAY_VARINT_MAX);
-	char *to = assay_put_varint(w->out.p + w->out.n, (uint64_t)field << 3 | ASSAY_WIRE_VARINT);
-	w->out.n = (size_t)(assay_put_varint(to, v) - w->out.p);
-}
-
 void assay_protow_nonzero(assay_protow *w, uint32_t field, uint64_t v)
 {
 	if (v)
@@ -206,29 +198,29 @@ void assay_protow_message(assay_protow *w, uint32_t field, assay_protow *inner)
 	inner->out.n = 0;
 }
 
-/* The length of a message is not known when it starts: it gets four bytes, filled in when it ends
- * (longer than needed, which readers accept). */
-enum { LENGTH_BYTES = 4 };
-
+/* The length of a message is not known when it starts: it gets a byte, and what is written makes
+ * room for more when it ends. */
 size_t assay_protow_open(assay_protow *w, uint32_t field)
 {
 	put_tag(w, field, ASSAY_WIRE_BYTES);
-	assay_vec_reserve(&w->out, w->out.n + LENGTH_BYTES);
-	w->out.n += LENGTH_BYTES;
-	return w->out.n;
+	assay_vec_reserve(&w->out, w->out.n + 1);
+	return ++w->out.n;
 }
 
 void assay_protow_close(assay_protow *w, size_t mark)
 {
-	assert(mark >= LENGTH_BYTES && mark <= w->out.n);
+	assert(mark && mark <= w->out.n);
 	size_t n = w->out.n - mark;
-	if (n >> 7 * LENGTH_BYTES)
-		assay_give_up(ASSAY_LIMIT,
-			      "a part of the output has %zu bytes, more than the 256 MB that fit",
-			      n);
-	for (int i = 0; i < LENGTH_BYTES; i++)
-		w->out.p[mark - LENGTH_BYTES + (size_t)i] =
-			(char)((n >> 7 * i & 0x7f) | (i < LENGTH_BYTES - 1 ? 0x80 : 0));
+	if (n < 0x80) {
+		w->out.p[mark - 1] = (char)n;
+		return;
+	}
+	char length[ASSAY_VARINT_MAX];
+	size_t more = (size_t)(assay_put_varint(length, n) - length) - 1;
+	assay_vec_reserve(&w->out, w->out.n + more);
+	memmove(w->out.p + mark + more, w->out.p + mark, n);
+	memcpy(w->out.p + mark - 1, length, more + 1);
+	w->out.n += more;
 }
 
 assay_str assay_protow_data(const assay_protow *w)
@@ -335,13 +327,36 @@ TEST(fields_have_their_bytes_on_the_wire)
 	assay_protow_varint(&w, 1, (uint64_t)-1);
 	assay_protow_close(&w, mark);
 	assay_protow_fixed64(&w, 47, 1);
-	static const uint8_t want[] = {8,    0x96, 1,    0x12, 2,    'a',  'b',  0x1a, 0x8b,
-				       0x80, 0x80, 0,    8,    0xff, 0xff, 0xff, 0xff, 0xff,
-				       0xff, 0xff, 0xff, 0xff, 1,    0xf9, 2,    1,    0,
-				       0,    0,    0,    0,    0,    0};
+	static const uint8_t want[] = {8,    0x96, 1,    0x12, 2,    'a',  'b',  0x1a, 0x0b, 8,
+				       0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1,
+				       0xf9, 2,    1,    0,    0,    0,    0,    0,    0,    0};
 	CHECK_EQ(w.out.n, sizeof want);
 	CHECK(!memcmp(w.out.p, want, sizeof want));
 	assay_protow_free(&w);
+	return 0;
+}
+
+/* One around the other, below and above the lengths that need more bytes. */
+TEST(messages_in_place_are_those_of_their_bytes)
+{
+	static char text[40000];
+	for (size_t n = 0; n < sizeof text; n = n * 5 / 4 + 1) {
+		assay_protow inner = {0}, outer = {0}, by_bytes = {0}, in_place = {0};
+		assay_protow_bytes(&inner, 2, (assay_str){text, n});
+		assay_protow_message(&outer, 3, &inner);
+		assay_protow_varint(&outer, 1, n);
+		assay_protow_message(&by_bytes, 4, &outer);
+		size_t around = assay_protow_open(&in_place, 4);
+		size_t inside = assay_protow_open(&in_place, 3);
+		assay_protow_bytes(&in_place, 2, (assay_str){text, n});
+		assay_protow_close(&in_place, inside);
+		assay_protow_varint(&in_place, 1, n);
+		assay_protow_close(&in_place, around);
+		CHECK(assay_str_eq(assay_protow_data(&by_bytes), assay_protow_data(&in_place)));
+		assay_protow *const all[] = {&inner, &outer, &by_bytes, &in_place};
+		for (size_t i = 0; i < ASSAY_COUNT_OF(all); i++)
+			assay_protow_free(all[i]);
+	}
 	return 0;
 }
 

@@ -141,7 +141,13 @@ typedef struct assay_protow {
 	assay_vec(char) out;
 } assay_protow;
 
-void assay_protow_varint(assay_protow *w, uint32_t field, uint64_t v);
+/* In line: most fields are known where they are written. */
+static inline void assay_protow_varint(assay_protow *w, uint32_t field, uint64_t v)
+{
+	assay_vec_reserve(&w->out, w->out.n + 2 * ASSAY_VARINT_MAX);
+	char *to = assay_put_varint(w->out.p + w->out.n, (uint64_t)field << 3 | ASSAY_WIRE_VARINT);
+	w->out.n = (size_t)(assay_put_varint(to, v) - w->out.p);
+}
 /* Written only when not 0, the default of a missing field. */
 void assay_protow_nonzero(assay_protow *w, uint32_t field, uint64_t v);
 void assay_protow_fixed64(assay_protow *w, uint32_t field, uint64_t v);
@@ -168,7 +174,7 @@ static inline void assay_protow_pair(assay_protow *w, uint32_t field, uint32_t f
 	*length = (char)(to - length - 1); /* at most 30 bytes */
 	w->out.n = (size_t)(to - w->out.p);
 }
-/* The same in place: what is written until the matching close is the message. At most 256 MB. */
+/* The same in place: what is written until the matching close is the message. */
 size_t assay_protow_open(assay_protow *w, uint32_t field);
 void assay_protow_close(assay_protow *w, size_t mark);
 assay_str assay_protow_data(const assay_protow *w);

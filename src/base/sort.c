@@ -158,6 +158,18 @@ void assay_sort_rows_falling(uint32_t *row, size_t n, const int64_t *key)
 	reverse(row, n);
 }
 
+void assay_sort_spans(uint32_t *row, size_t n, const int64_t *ts, const int64_t *end)
+{
+	assay_sort_rows(row, n, ts);
+	for (size_t i = 0, many; i < n; i += many) {
+		bool falls = true;
+		for (many = 1; i + many < n && ts[row[i + many]] == ts[row[i]]; many++)
+			falls &= end[row[i + many]] <= end[row[i + many - 1]];
+		if (!falls)
+			assay_sort_rows_falling(row + i, many, end);
+	}
+}
+
 static int by_value(const void *a, const void *b)
 {
 	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -194,6 +206,25 @@ void assay_sort_u32(uint32_t *v, size_t n)
 			qsort(v, n, sizeof *v, by_number);
 			return;
 		}
+}
+
+TEST(spans_come_by_start_and_the_longest_first)
+{
+	enum { N = 3000 };
+	static int64_t ts[N], end[N];
+	static uint32_t row[N], twice[N];
+	uint64_t x = 88172645463325252u;
+	for (uint32_t i = 0; i < N; i++) {
+		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+		ts[i] = (int64_t)(x % 40); /* some that start together are many */
+		end[i] = ts[i] + (int64_t)(x >> 32) % 9;
+		row[i] = twice[i] = i;
+	}
+	assay_sort_spans(row, N, ts, end);
+	assay_sort_rows_falling(twice, N, end);
+	assay_sort_rows(twice, N, ts);
+	CHECK(!memcmp(row, twice, sizeof row));
+	return 0;
 }
 
 TEST(rows_come_out_in_order_and_stable)

@@ -10,6 +10,10 @@ void assay_sort_rows(uint32_t *row, size_t n, const int64_t *key);
 /* The same, falling; equal keys keep their order here too. */
 void assay_sort_rows_falling(uint32_t *row, size_t n, const int64_t *key);
 
+/* Spans by start, of those that start together the longest first: by ts rising, then by end (or
+ * length) falling; equal ones keep their order. */
+void assay_sort_spans(uint32_t *row, size_t n, const int64_t *ts, const int64_t *end);
+
 /* How many of n rows, sorted so, have keys up to value. */
 size_t assay_rows_until(const uint32_t *row, size_t n, const int64_t *key, int64_t value);
 

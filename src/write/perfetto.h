@@ -108,7 +108,11 @@ typedef struct perfetto {
 	const assay_tables *t;
 	FILE *out;
 	assay_protow w;
-	assay_vec(item) items, arrivals;
+	struct {
+		item *p; /* pages */
+		size_t n;
+	} items;
+	assay_vec(item) arrivals;
 	assay_arena scratch;
 	assay_arena one;                  /* what one event needs */
 	assay_source_places at;           /* clock and process ids of each source */
@@ -126,7 +130,8 @@ typedef struct perfetto {
 	assay_protow args;                /* of these events */
 	assay_vec(uint32_t) frames;       /* of one stack */
 	uint32_t batch;                   /* of events */
-	uint32_t *place;                  /* by track: among all of them, by number */
+	struct perfetto_crew *crew;
+	uint32_t *place; /* by track: among all of them, by number */
 	assay_grids grids;
 	int32_t *writer;   /* by sequence: a process of it; 0 when its first packet is written */
 	uint32_t sequence; /* of the packet being written: row of source of its process, and 1 */

@@ -35,33 +35,29 @@ static size_t open_note(assay_protow *w, uint32_t name)
 	return mark;
 }
 
-static size_t open_key(perfetto *p, perfetto_key key)
+static uint32_t number_of(const perfetto *p, perfetto_key key)
 {
-	return open_note(&p->w, p->keys[(size_t)p->sequence * PF_KEY_COUNT + key]);
+	return p->keys[(size_t)p->sequence * PF_KEY_COUNT + key];
 }
 
-static void note_u64(perfetto *p, perfetto_key key, uint64_t v, uint64_t absent)
+static inline void note_u64(perfetto *p, perfetto_key key, uint64_t v, uint64_t absent)
 {
-	if (v == absent)
-		return;
-	size_t mark = open_key(p, key);
-	assay_protow_varint(&p->w, PF_NOTE_UINT, v);
-	assay_protow_close(&p->w, mark);
+	if (v != absent)
+		assay_protow_pair(&p->w, PF_EVENT_ANNOTATION, PF_NOTE_NAME_IID, number_of(p, key),
+				  PF_NOTE_UINT, v);
 }
 
 /* -1: absent. */
-static void note_i64(perfetto *p, perfetto_key key, int64_t v)
+static inline void note_i64(perfetto *p, perfetto_key key, int64_t v)
 {
-	if (v == -1)
-		return;
-	size_t mark = open_key(p, key);
-	assay_protow_varint(&p->w, PF_NOTE_INT, (uint64_t)v);
-	assay_protow_close(&p->w, mark);
+	if (v != -1)
+		assay_protow_pair(&p->w, PF_EVENT_ANNOTATION, PF_NOTE_NAME_IID, number_of(p, key),
+				  PF_NOTE_INT, (uint64_t)v);
 }
 
 static void note_text(perfetto *p, perfetto_key key, assay_str text)
 {
-	size_t mark = open_key(p, key);
+	size_t mark = open_note(&p->w, number_of(p, key));
 	assay_protow_string(&p->w, PF_NOTE_TEXT, text);
 	assay_protow_close(&p->w, mark);
 }

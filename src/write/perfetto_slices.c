@@ -165,7 +165,7 @@ static void put_details(perfetto *p, const perfetto_event *e)
 
 /* ------------------------------------------------------------------ events */
 
-enum { BLOCK = 2048, BLOCKS = 64, ARGS_MOST = 16 << 20 };
+enum { BLOCK = 1024, BLOCKS = 32, ARGS_MOST = 16 << 20 };
 
 static void put_event(perfetto *p, const perfetto_event *e)
 {
@@ -188,14 +188,16 @@ static void put_event(perfetto *p, const perfetto_event *e)
 	assay_protow_close(&p->w, packet);
 }
 
-typedef struct crew {
+/* Writers of blocks: each has what it writes for its own, and looks up the rest. */
+struct perfetto_crew {
 	perfetto *p;
+	unsigned threads;
 	perfetto worker[ASSAY_THREADS_MAX];
-} crew;
+};
 
 static void write_block(void *ctx, unsigned worker, uint64_t block)
 {
-	crew *c = ctx;
+	struct perfetto_crew *c = ctx;
 	perfetto *w = &c->worker[worker];
 	size_t from = block * BLOCK, to = from + BLOCK;
 	w->w.out.n = 0;
@@ -205,7 +207,7 @@ static void write_block(void *ctx, unsigned worker, uint64_t block)
 
 static bool join_block(void *ctx, unsigned worker, uint64_t block)
 {
-	crew *c = ctx;
+	struct perfetto_crew *c = ctx;
 	const assay_protow *heads = &c->p->w, *events = &c->worker[worker].w;
 	size_t from = c->p->heads.p[block];
 	size_t to = block + 1 < c->p->heads.n ? c->p->heads.p[block + 1] : heads->out.n;
@@ -217,23 +219,34 @@ static bool join_block(void *ctx, unsigned worker, uint64_t block)
 
 static void write_events(perfetto *p)
 {
-	crew c = {.p = p};
-	unsigned threads = p->events.n > BLOCK ? assay_threads() : 1;
+	struct perfetto_crew *c = p->crew;
 	if (!p->events.n)
 		return;
-	for (unsigned i = 0; i < threads; i++) {
-		c.worker[i] = *p;
-		c.worker[i].w = (assay_protow){0};
+	for (unsigned i = 0; i < c->threads; i++) {
+		assay_protow out = c->worker[i].w;
+		c->worker[i] = *p;
+		c->worker[i].w = out;
 	}
 	assay_turns_run(&(assay_turns){.tasks = p->heads.n,
-				       .threads = threads,
-				       .ctx = &c,
+				       .threads = c->threads,
+				       .ctx = c,
 				       .work = write_block,
 				       .hand_over = join_block});
-	for (unsigned i = 0; i < threads; i++)
-		assay_protow_free(&c.worker[i].w);
 	p->events.n = p->heads.n = p->w.out.n = p->args.out.n = 0;
 	p->batch++;
+}
+
+static void start_crew(perfetto *p)
+{
+	p->crew = assay_alloc(&p->scratch, sizeof *p->crew);
+	p->crew->p = p;
+	p->crew->threads = p->items.n > BLOCK ? assay_threads() : 1;
+}
+
+static void free_crew(struct perfetto_crew *c)
+{
+	for (unsigned i = 0; i < c->threads; i++)
+		assay_protow_free(&c->worker[i].w);
 }
 
 static void number_look(perfetto *p, perfetto_event *e)
@@ -305,32 +318,40 @@ static void add_event(perfetto *p, const item *it, uint64_t uuid, int type, int6
 /* Of one track: arrivals stand among calls, all waits together. */
 static const uint8_t line[] = {[ON_HOST] = 0,    [ON_GPU] = 1,  [ON_SYNC] = 2,      [ON_MARK] = 3,
 			       [ON_ARRIVAL] = 0, [ON_WAIT] = 2, [ON_HOST_WAIT] = 4, [ON_LOOK] = 5};
+enum { LINES = 6 };
+
+static size_t line_of(const item *it)
+{
+	return (size_t)it->track * LINES + line[it->table];
+}
 
 /* By track and line, then by time; the one around comes first; then by table and row, which is the
  * order they were added in. */
 static void sort_items(perfetto *p)
 {
-	size_t n = p->items.n;
+	size_t n = p->items.n, lines = p->t->track.n * LINES;
 	uint32_t *order = assay_pages_grow(NULL, n * sizeof *order + 1);
-	int64_t *key = assay_pages_grow(NULL, n * sizeof *key + 1);
+	int64_t *ts = assay_pages_grow(NULL, n * sizeof *ts + 1);
+	int64_t *end = assay_pages_grow(NULL, n * sizeof *end + 1);
 	item *sorted = assay_pages_grow(NULL, n * sizeof *sorted + 1);
-	for (uint32_t i = 0; i < n; i++) {
-		order[i] = i;
-		key[i] = p->items.p[i].end;
+	size_t *first = assay_alloc(&p->scratch, (lines + 2) * sizeof *first);
+	for (size_t i = 0; i < n; i++) {
+		ts[i] = p->items.p[i].ts;
+		end[i] = p->items.p[i].end;
+		first[line_of(&p->items.p[i]) + 2]++;
 	}
-	assay_sort_rows_falling(order, n, key);
-	for (size_t i = 0; i < n; i++)
-		key[i] = p->items.p[i].ts;
-	assay_sort_rows(order, n, key);
-	for (size_t i = 0; i < n; i++)
-		key[i] = (int64_t)p->items.p[i].track << 3 | line[p->items.p[i].table];
-	assay_sort_rows(order, n, key);
+	for (size_t i = 2; i < lines + 2; i++)
+		first[i] += first[i - 1];
+	for (uint32_t i = 0; i < n; i++) /* first[k + 1] goes from where line k begins to its end */
+		order[first[line_of(&p->items.p[i]) + 1]++] = i;
+	for (size_t k = 0; k < lines; k++)
+		assay_sort_spans(order + first[k], first[k + 1] - first[k], ts, end);
 	for (size_t i = 0; i < n; i++)
 		sorted[i] = p->items.p[order[i]];
-	if (n)
-		memcpy(p->items.p, sorted, n * sizeof *sorted);
-	assay_pages_free(sorted);
-	assay_pages_free(key);
+	assay_pages_free(p->items.p);
+	p->items.p = sorted;
+	assay_pages_free(end);
+	assay_pages_free(ts);
 	assay_pages_free(order);
 }
 
@@ -346,13 +367,13 @@ static void close_until(perfetto *p, item_list *open, uint64_t uuid, int64_t ts)
 }
 
 /* Draw what fits on this lane and leave the rest: host slices nest, device work never overlaps. */
-static void draw_lane(perfetto *p, const item_list *from, item_list *rest, unsigned lane,
+static void draw_lane(perfetto *p, const item *from, size_t n, item_list *rest, unsigned lane,
 		      assay_map *seen)
 {
 	item_list open = {0};
-	uint64_t uuid = perfetto_lane_track(p, &from->p[0], lane, seen);
-	for (size_t i = 0; i < from->n; i++) {
-		const item *it = &from->p[i];
+	uint64_t uuid = perfetto_lane_track(p, from, lane, seen);
+	for (size_t i = 0; i < n; i++) {
+		const item *it = &from[i];
 		bool nests =
 			it->table == ON_HOST || it->table == ON_MARK || it->table == ON_ARRIVAL;
 		/* started and stopped by id: between others it would push them off their line */
@@ -383,19 +404,17 @@ enum { LANES_TRIED = 64 }; /* then each has a lane of its own: the time stays li
 static void draw_line(perfetto *p, const item *items, size_t n, assay_map *seen)
 {
 	item_list now = {0}, rest = {0};
-	assay_vec_reserve(&now, n);
-	memcpy(now.p, items, n * sizeof *items);
-	now.n = n;
 	unsigned lane = 0;
+	draw_lane(p, items, n, &now, lane++, seen);
 	for (; now.n && lane < LANES_TRIED; lane++) {
 		rest.n = 0;
-		draw_lane(p, &now, &rest, lane, seen);
+		draw_lane(p, now.p, now.n, &rest, lane, seen);
 		item_list swap = now;
 		now = rest;
 		rest = swap;
 	}
 	for (size_t i = 0; i < now.n; i++)
-		draw_lane(p, &(item_list){&now.p[i], 1, 1}, &rest, lane++, seen);
+		draw_lane(p, &now.p[i], 1, &rest, lane++, seen);
 	assay_vec_free(&now);
 	assay_vec_free(&rest);
 }
@@ -410,55 +429,60 @@ static void add_items(perfetto *p, item_table table, size_t n, const uint32_t *t
 		      const int64_t *ts, const int64_t *dur)
 {
 	for (uint32_t i = 0; i < n; i++)
-		*assay_push(&p->items) =
+		p->items.p[p->items.n++] =
 			(item){track[i], (uint8_t)table, i, ts[i], end_of(ts[i], dur[i])};
 }
 
-static void add_waits(perfetto *p)
+static void add_waits(perfetto *p, const assay_wait_rows *found)
 {
 	const assay_wait_table *w = &p->t->wait;
-	assay_wait_rows found = {0};
-	assay_wait_rows_find(p->run, &found);
-	for (size_t k = 0; k < found.n; k++) {
-		const assay_wait_row *r = &found.p[k];
+	for (size_t k = 0; k < found->n; k++) {
+		const assay_wait_row *r = &found->p[k];
 		bool of_stream = r->track != ASSAY_NO_ROW;
-		*assay_push(&p->items) = (item){of_stream ? r->track : w->thread[r->wait],
-						of_stream ? ON_WAIT : ON_HOST_WAIT, r->wait,
-						w->ts[r->wait], w->ts[r->wait] + w->dur[r->wait]};
+		p->items.p[p->items.n++] = (item){of_stream ? r->track : w->thread[r->wait],
+						  of_stream ? ON_WAIT : ON_HOST_WAIT, r->wait,
+						  w->ts[r->wait], w->ts[r->wait] + w->dur[r->wait]};
 	}
-	assay_vec_free(&found);
 }
 
-static void add_arrivals(perfetto *p)
-{
-	for (size_t i = 0; i < p->arrivals.n; i++)
-		*assay_push(&p->items) = p->arrivals.p[i];
-}
-
-static bool same_line(const item *a, const item *b)
-{
-	return a->track == b->track && line[a->table] == line[b->table];
-}
-
-void perfetto_put_slices(perfetto *p, assay_map *seen)
+static void add_all(perfetto *p)
 {
 	const assay_tables *t = p->t;
-	index_flows(p);
+	assay_wait_rows waits = {0};
+	assay_wait_rows_find(p->run, &waits);
+	size_t n = t->host.n + t->gpu.n + t->sync.n + t->mark.n + t->sample.n + waits.n +
+		   p->arrivals.n;
+	p->items.p = assay_pages_grow(NULL, n * sizeof *p->items.p + 1);
 	add_items(p, ON_HOST, t->host.n, t->host.track, t->host.ts, t->host.dur);
 	add_items(p, ON_GPU, t->gpu.n, t->gpu.track, t->gpu.ts, t->gpu.dur);
 	add_items(p, ON_SYNC, t->sync.n, t->sync.track, t->sync.ts, t->sync.dur);
 	add_items(p, ON_MARK, t->mark.n, t->mark.track, t->mark.ts, t->mark.dur);
 	add_items(p, ON_LOOK, t->sample.n, t->sample.track, t->sample.ts, t->sample.dur);
-	add_waits(p);
-	add_arrivals(p);
+	add_waits(p, &waits);
+	for (size_t i = 0; i < p->arrivals.n; i++)
+		p->items.p[p->items.n++] = p->arrivals.p[i];
+	assay_vec_free(&waits);
+}
+
+static bool same_line(const item *a, const item *b)
+{
+	return line_of(a) == line_of(b);
+}
+
+void perfetto_put_slices(perfetto *p, assay_map *seen)
+{
+	index_flows(p);
+	add_all(p);
 	sort_items(p);
+	start_crew(p);
 	for (size_t i = 0, n; i < p->items.n; i += n) {
 		for (n = 1; i + n < p->items.n && same_line(&p->items.p[i], &p->items.p[i + n]);)
 			n++;
 		draw_line(p, p->items.p + i, n, seen);
 	}
 	write_events(p);
-	assay_vec_free(&p->items);
+	free_crew(p->crew);
+	assay_pages_free(p->items.p);
 	assay_vec_free(&p->arrivals);
 	assay_vec_free(&p->events);
 	assay_vec_free(&p->heads);

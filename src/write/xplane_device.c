@@ -549,22 +549,16 @@ static void group_work(xplane_writer *w, uint32_t *rows, size_t *first)
 {
 	const assay_gpu_table *g = &w->t->gpu;
 	size_t tracks = w->t->track.n;
-	int64_t *shorter = assay_pages_grow(NULL, g->n * sizeof *shorter + 1);
-	for (size_t i = 0; i < g->n; i++) {
+	for (size_t i = 0; i < g->n; i++)
 		first[g->track[i] + 1]++;
-		shorter[i] = -g->dur[i];
-	}
 	for (size_t i = 0; i < tracks; i++)
 		first[i + 1] += first[i];
 	size_t *next = assay_alloc(&w->scratch, (tracks + 1) * sizeof *next);
 	memcpy(next, first, tracks * sizeof *next);
 	for (uint32_t i = 0; i < g->n; i++)
 		rows[next[g->track[i]]++] = i;
-	for (size_t i = 0; i < tracks; i++) {
-		assay_sort_rows(rows + first[i], first[i + 1] - first[i], shorter);
-		assay_sort_rows(rows + first[i], first[i + 1] - first[i], g->ts);
-	}
-	assay_pages_free(shorter);
+	for (size_t i = 0; i < tracks; i++)
+		assay_sort_spans(rows + first[i], first[i + 1] - first[i], g->ts, g->dur);
 }
 
 void xplane_write_devices(xplane_writer *w)

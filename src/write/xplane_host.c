@@ -337,7 +337,7 @@ void xplane_make_host(xplane_writer *w, xplane_out *out)
 	const assay_tables *t = w->t;
 	size_t n = t->host.n, bytes = n * sizeof(uint32_t) + 1;
 	uint32_t *rows = assay_pages_grow(NULL, bytes);
-	int64_t *shorter = assay_pages_grow(NULL, n * sizeof *shorter + 1);
+	int64_t *length = assay_pages_grow(NULL, n * sizeof *length + 1);
 	size_t *first = assay_alloc(&w->scratch, (t->track.n + 1) * sizeof *first);
 	host h = {.w = w, .out = out};
 	out->w = w;
@@ -347,7 +347,7 @@ void xplane_make_host(xplane_writer *w, xplane_out *out)
 		h.amd |= assay_device_vendor(w->run, i) == ASSAY_VENDOR_AMD;
 	for (uint32_t i = 0; i < n; i++) {
 		first[t->host.track[i] + 1]++;
-		shorter[i] = -length_of(w, i);
+		length[i] = length_of(w, i);
 	}
 	for (size_t i = 0; i < t->track.n; i++)
 		first[i + 1] += first[i];
@@ -357,8 +357,7 @@ void xplane_make_host(xplane_writer *w, xplane_out *out)
 		rows[next[t->host.track[i]]++] = i;
 	for (uint32_t i = 0; i < t->track.n; i++) {
 		size_t many = first[i + 1] - first[i];
-		assay_sort_rows(rows + first[i], many, shorter);
-		assay_sort_rows(rows + first[i], many, t->host.ts);
+		assay_sort_spans(rows + first[i], many, t->host.ts, length);
 		if (many)
 			put_thread(&h, i, rows + first[i], many);
 	}
@@ -368,6 +367,6 @@ void xplane_make_host(xplane_writer *w, xplane_out *out)
 	put_process(&h);
 	xplane_name_group(w, out);
 	assay_map_free(&h.lines);
-	assay_pages_free(shorter);
+	assay_pages_free(length);
 	assay_pages_free(rows);
 }
