@@ -391,8 +391,10 @@ static bool has_all(const reader *r, const table_kind *k)
 /* False: the line is no header of these tables. */
 static bool plan(reader *r, assay_str line)
 {
-	for (int f = 0; f < F_COUNT; f++)
+	for (int f = 0; f < F_COUNT; f++) {
 		r->column[f] = -1;
+		r->unit_of[f] = &units[0];
+	}
 	r->kind = NULL;
 	if (!assay_csv_split_line(line, &r->row))
 		return false;
