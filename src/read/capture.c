@@ -144,6 +144,7 @@ static bool capture_read(assay_run *run, assay_input *in, assay_err *err)
 		     .first_stream = (uint32_t)run->part.t.stream.n,
 		     .first_gpu = (uint32_t)run->part.t.gpu.n,
 		     .first_host = (uint32_t)run->part.t.host.n,
+		     .first_open_call = (uint32_t)run->part.t.open_call.n,
 		     .first_sync = (uint32_t)run->part.t.sync.n,
 		     .first_alloc = (uint32_t)run->part.t.alloc.n};
 	int rings = run->open_ends ? assay_capture_peek(assay_input_path(in)) : -1;

@@ -64,7 +64,7 @@ typedef struct capture {
 	uint32_t last_context;        /* of GPU work */
 	int64_t last_time;
 	uint32_t first_sync, first_stream, first_alloc; /* rows of this capture start here */
-	uint32_t first_gpu, first_host;
+	uint32_t first_gpu, first_host, first_open_call;
 	uint64_t counts[ASSAY_WIRE_TYPE_COUNT];                    /* records read */
 	uint64_t tally[ASSAY_LOSS_MISSING][ASSAY_WIRE_TYPE_COUNT]; /* as its recorder tells */
 	uint32_t left;                                             /* ASSAY_WIRE_LEFT_... */

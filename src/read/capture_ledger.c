@@ -175,32 +175,66 @@ static uint64_t untold_launches(const capture *c, uint64_t uncalled)
 	return untold > uncalled ? untold - uncalled : 0;
 }
 
+/* What was launched and did not come. */
+typedef struct missing {
+	uint64_t n;
+	uint32_t largest; /* pieces of work that a graph may have */
+	int64_t first;
+} missing;
+
+static void miss(missing *m, int64_t time, assay_str name)
+{
+	m->first = time < m->first ? time : m->first;
+	m->n += assay_str_find(name, "GraphLaunch") >= 0 ? m->largest : 1;
+}
+
+static bool has_work(const arrived *a, uint64_t corr)
+{
+	return assay_map_get(&a->pieces, corr) != ASSAY_MAP_ABSENT;
+}
+
+/* Calls whose work did not come; returns how many have theirs. */
+static uint64_t miss_calls(const capture *c, const arrived *a, missing *m)
+{
+	const assay_tables *t = &c->part->t;
+	uint64_t called = 0;
+	for (size_t i = c->first_host; i < t->host.n; i++) {
+		uint32_t api = assay_is_call(t->host.kind[i]) ? t->host.detail[i] : ASSAY_NO_ROW;
+		bool came = api != ASSAY_NO_ROW && has_work(a, t->api.corr[api]);
+		called += came;
+		assay_str name = assay_pool_get(&c->part->strings, t->host.name[i]);
+		if (api != ASSAY_NO_ROW && !came && !t->api.status[api] && starts_work(name))
+			miss(m, t->host.ts[i], name);
+	}
+	return called;
+}
+
+/* Threads that were inside a call at the end: it may have put its work on the device already. */
+static void miss_open_calls(const capture *c, const arrived *a, missing *m)
+{
+	const assay_open_call_table *t = &c->part->t.open_call;
+	for (size_t i = c->first_open_call; i < t->n; i++) {
+		assay_str name = assay_pool_get(&c->part->strings, t->name[i]);
+		if (starts_work(name) && !has_work(a, t->corr[i]))
+			miss(m, t->ts[i], name);
+	}
+}
+
 /* The most that a sudden end can have cost: launches whose work did not come, those that were
  * captured into a graph among them. */
 static uint64_t count_unknown(capture *c, int64_t *first)
 {
-	const assay_tables *t = &c->part->t;
 	arrived a = see_work(c);
-	uint32_t largest = 1;
-	uint64_t n = nodes_behind(&a, &largest), called = 0;
-	*first = INT64_MAX;
-	for (size_t i = c->first_host; i < t->host.n; i++) {
-		uint32_t api = assay_is_call(t->host.kind[i]) ? t->host.detail[i] : ASSAY_NO_ROW;
-		bool came = api != ASSAY_NO_ROW &&
-			    assay_map_get(&a.pieces, t->api.corr[api]) != ASSAY_MAP_ABSENT;
-		called += came;
-		assay_str name = assay_pool_get(&c->part->strings, t->host.name[i]);
-		if (api == ASSAY_NO_ROW || came || t->api.status[api] || !starts_work(name))
-			continue;
-		*first = t->host.ts[i] < *first ? t->host.ts[i] : *first;
-		n += assay_str_find(name, "GraphLaunch") >= 0 ? largest : 1;
-	}
-	n += untold_launches(c, a.pieces.n > called ? a.pieces.n - called : 0);
-	*first = *first == INT64_MAX ? 0 : *first;
+	missing m = {.largest = 1, .first = INT64_MAX};
+	m.n = nodes_behind(&a, &m.largest);
+	uint64_t called = miss_calls(c, &a, &m);
+	miss_open_calls(c, &a, &m);
+	m.n += untold_launches(c, a.pieces.n > called ? a.pieces.n - called : 0);
+	*first = m.first == INT64_MAX ? 0 : m.first;
 	assay_map_free(&a.pieces);
 	assay_map_free(&a.graph_of);
 	assay_vec_free(&a.graphs);
-	return n;
+	return m.n;
 }
 
 /* It was killed, or did not say how it went: how much of the GPU's work may be missing. */

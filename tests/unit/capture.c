@@ -599,3 +599,18 @@ TEST(calls_that_were_not_told_may_have_launched_what_is_missing)
 	CHECK_EQ(unknown_work(&b), 6);
 	return 0;
 }
+
+TEST(a_launch_that_was_still_going_on_may_have_launched)
+{
+	builder b = {0};
+	put_start(&b);
+	put_call_names(&b);
+	put_nodes(&b, 5, 0, 1);
+	for (uint64_t corr = 4; corr <= 5; corr++) { /* the work of 5 is there */
+		assay_wire_open o = {
+			.start = 3, .corr = corr, .function = LAUNCH, .domain = ASSAY_WIRE_RUNTIME};
+		put(&b, ASSAY_WIRE_OPEN, &o, sizeof o, NULL);
+	}
+	CHECK_EQ(unknown_work(&b), 1);
+	return 0;
+}
