@@ -191,12 +191,53 @@ static void print_producer(FILE *out, assay_run *run, uint32_t i)
 			work_name(run, w->producer_gpu[i]));
 }
 
-static int64_t step_at(const assay_run *run, uint32_t source, int64_t ts)
+/* Steps by source and start. */
+typedef struct steps {
+	const assay_step_table *t;
+	uint32_t *row;
+	int64_t *until; /* by place in row: the latest end of its source up to there */
+} steps;
+
+static steps order_steps(assay_run *run)
 {
-	const assay_step_table *s = &run->part.t.step;
-	for (uint32_t i = 0; i < s->n; i++)
-		if (s->source[i] == source && s->ts[i] <= ts && ts < s->ts[i] + s->dur[i])
-			return s->number[i];
+	const assay_step_table *t = &run->part.t.step;
+	steps s = {t, assay_alloc(&run->arena, (t->n + 1) * sizeof *s.row),
+		   assay_alloc(&run->arena, (t->n + 1) * sizeof *s.until)};
+	int64_t *source = assay_alloc(&run->arena, (t->n + 1) * sizeof *source);
+	for (uint32_t i = 0; i < t->n; i++) {
+		s.row[i] = i;
+		source[i] = t->source[i];
+	}
+	assay_sort_rows(s.row, t->n, t->ts);
+	assay_sort_rows(s.row, t->n, source);
+	for (size_t k = 0; k < t->n; k++) {
+		uint32_t i = s.row[k];
+		int64_t end = t->ts[i] + t->dur[i];
+		bool first = !k || t->source[s.row[k - 1]] != t->source[i];
+		s.until[k] = first || s.until[k - 1] < end ? end : s.until[k - 1];
+	}
+	return s;
+}
+
+/* Number of the step that was on, of several the one that began last; -1: none. */
+static int64_t step_at(const steps *s, uint32_t source, int64_t ts)
+{
+	size_t low = 0, high = s->t->n;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		uint32_t i = s->row[mid];
+		bool before =
+			s->t->source[i] != source ? s->t->source[i] < source : s->t->ts[i] <= ts;
+		if (before)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low && s->t->source[s->row[low - 1]] == source && s->until[low - 1] > ts; low--) {
+		uint32_t i = s->row[low - 1];
+		if (ts < s->t->ts[i] + s->t->dur[i])
+			return s->t->number[i];
+	}
 	return -1;
 }
 
@@ -216,12 +257,12 @@ static const char *take(const char **sep)
 	return now;
 }
 
-static void print_notes(FILE *out, assay_run *run, uint32_t i)
+static void print_notes(FILE *out, assay_run *run, const steps *on, uint32_t i)
 {
 	const assay_wait_table *w = &run->part.t.wait;
 	uint32_t source = source_of(run, i);
 	bool known = source < run->part.t.source.n;
-	int64_t step = step_at(run, source, w->ts[i]);
+	int64_t step = step_at(on, source, w->ts[i]);
 	const char *sep = " (";
 	char buf[ASSAY_FMT];
 	if (known && run->part.t.source.rank[source] >= 0)
@@ -267,6 +308,7 @@ void assay_waits_text(FILE *out, assay_run *run, const assay_waits_query *q)
 	chosen c = choose(run, q);
 	summary s = sum_up(run, &c);
 	size_t top = q->top ? q->top : 20;
+	steps on = order_steps(run);
 	assay_chain_index chains;
 	assay_chain_index_make(&chains, run);
 	for (size_t k = 0; k < c.n && k < top; k++) {
@@ -276,7 +318,7 @@ void assay_waits_text(FILE *out, assay_run *run, const assay_waits_query *q)
 		print_consumer(out, run, i);
 		fprintf(out, " <- ");
 		print_producer(out, run, i);
-		print_notes(out, run, i);
+		print_notes(out, run, &on, i);
 		fprintf(out, "\n");
 		if (q->chains)
 			assay_chain_text(out, run, &chains, i);
@@ -315,7 +357,8 @@ static void put_ns(assay_jsonw *j, const char *key, int64_t v, int64_t absent)
 }
 
 /* chains: NULL when nobody asked. */
-static void put_wait(assay_jsonw *j, assay_run *run, uint32_t i, const assay_chain_index *chains)
+static void put_wait(assay_jsonw *j, assay_run *run, uint32_t i, const steps *on,
+		     const assay_chain_index *chains)
 {
 	const assay_tables *t = &run->part.t;
 	const assay_wait_table *w = &t->wait;
@@ -346,7 +389,7 @@ static void put_wait(assay_jsonw *j, assay_run *run, uint32_t i, const assay_cha
 	put_id(j, "other_correlation", w->other_corr[i]);
 	assay_jsonw_i64(j, "ts_ns", w->ts[i]);
 	put_ns(j, "rank", source < t->source.n ? t->source.rank[source] : -1, -1);
-	put_ns(j, "step", step_at(run, source, w->ts[i]), -1);
+	put_ns(j, "step", step_at(on, source, w->ts[i]), -1);
 	put_ns(j, "unexplained_ns", w->unexplained[i], -1);
 	put_ns(j, "call_ns", w->dur[i], -1);
 	put_id(j, "producer_correlation", gpu == ASSAY_NO_ROW ? 0 : t->gpu.corr[gpu]);
@@ -360,12 +403,13 @@ void assay_waits_json(assay_jsonw *j, assay_run *run, const assay_waits_query *q
 {
 	chosen c = choose(run, q);
 	summary s = sum_up(run, &c);
+	steps on = order_steps(run);
 	assay_chain_index chains;
 	assay_chain_index_make(&chains, run);
 	assay_jsonw_open(j, NULL, '{');
 	assay_jsonw_open(j, "waits", '[');
 	for (size_t k = 0; k < c.n && (!q->top || k < q->top); k++)
-		put_wait(j, run, c.row[k], q->chains ? &chains : NULL);
+		put_wait(j, run, c.row[k], &on, q->chains ? &chains : NULL);
 	assay_jsonw_close(j, ']');
 	assay_chain_index_free(&chains);
 	assay_jsonw_open(j, "summary", '{');
@@ -415,5 +459,27 @@ TEST(ids_above_2_to_31_are_never_negative)
 	put_id(&j, NULL, 0xFFFFFFF0u);
 	CHECK(!strcmp(assay_jsonw_text(&j).p, "4294967280"));
 	assay_jsonw_free(&j);
+	return 0;
+}
+
+TEST(a_wait_is_in_the_step_of_its_source_that_was_on)
+{
+	assay_run *run = assay_run_new();
+	static const struct {
+		uint32_t source;
+		int64_t ts, dur, number;
+	} of[] = {{1, 0, 100, 7}, {0, 200, 100, 2}, {0, 0, 500, 1}, {0, 600, 10, 3}};
+	for (size_t k = 0; k < ASSAY_COUNT_OF(of); k++) {
+		uint32_t i = assay_add(&run->part.t, ASSAY_T_step);
+		run->part.t.step.source[i] = of[k].source;
+		run->part.t.step.ts[i] = of[k].ts;
+		run->part.t.step.dur[i] = of[k].dur;
+		run->part.t.step.number[i] = of[k].number;
+	}
+	steps s = order_steps(run);
+	CHECK(step_at(&s, 0, 0) == 1 && step_at(&s, 0, 250) == 2 && step_at(&s, 0, 300) == 1);
+	CHECK(step_at(&s, 0, 500) == -1 && step_at(&s, 0, 600) == 3 && step_at(&s, 0, 610) == -1);
+	CHECK(step_at(&s, 1, 99) == 7 && step_at(&s, 1, 100) == -1 && step_at(&s, 2, 50) == -1);
+	assay_run_free(run);
 	return 0;
 }

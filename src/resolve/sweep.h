@@ -80,6 +80,8 @@ enum {
 	ASSAY_REC_WHOLE = 1 << 18,      /* waits for events: no call up to this one was lost */
 	ASSAY_REC_RACED =
 		1 << 19, /* another thread put something into the stream at the same time */
+	ASSAY_REC_BESIDE_GRAPH =
+		1 << 20, /* WAIT, EVENT_SYNC: another thread launched what may record events */
 };
 
 /* When a wait for a value is over; CUDA's and HIP's numbers. */

@@ -21,7 +21,7 @@ static bool may_be_newer(const assay_sweep *s, const sweep_record *rec, uint32_t
 static bool is_certain(const assay_sweep *s, const sweep_event *e, const assay_sweep_wait *w)
 {
 	return w->rec.flags & ASSAY_REC_WHOLE && !e->last.raced && !e->ipc &&
-	       !may_be_newer(s, &e->last, w->rec.scope);
+	       !(w->rec.flags & ASSAY_REC_BESIDE_GRAPH) && !may_be_newer(s, &e->last, w->rec.scope);
 }
 
 /* The wait is likely at best. */
@@ -105,7 +105,9 @@ static void join_handle(assay_sweep *s, sweep_event *e, assay_sweep_wait *w)
 static void agree(const assay_sweep *s, const sweep_event *e, assay_sweep_wait *w)
 {
 	bool unsure = w->class == ASSAY_WAIT_IS_AMBIGUOUS && e && e->records > 1;
-	bool graph = e && e->records && may_be_newer(s, unsure ? &e->prev : &e->last, w->rec.scope);
+	bool graph = e && e->records &&
+		     (w->rec.flags & ASSAY_REC_BESIDE_GRAPH ||
+		      may_be_newer(s, unsure ? &e->prev : &e->last, w->rec.scope));
 	bool last = w->producer.track == w->rec.hint;
 	bool prev = unsure && e->prev.stream.track == w->rec.hint;
 	if (last && prev)

@@ -6,12 +6,13 @@
 /* ns within which a call that waits has looked what for; it returns much later. */
 enum { LOOKS = 20000 };
 
-/* They put something into a stream, or look what is in it. */
+/* They put something into a stream, or look what is in it, or what an event stands behind. */
 static const bool takes[ASSAY_OP_COUNT] = {
 	[ASSAY_OP_LAUNCH] = true,      [ASSAY_OP_WAIT_INSIDE] = true, [ASSAY_OP_UNSEEN] = true,
 	[ASSAY_OP_RECORD] = true,      [ASSAY_OP_WAIT] = true,        [ASSAY_OP_STREAM_SYNC] = true,
 	[ASSAY_OP_DEVICE_SYNC] = true, [ASSAY_OP_HOST_FUNC] = true,   [ASSAY_OP_WRITE_VALUE] = true,
 	[ASSAY_OP_WAIT_VALUE] = true,  [ASSAY_OP_POOL_FREE] = true,   [ASSAY_OP_POOL_ALLOC] = true,
+	[ASSAY_OP_EVENT_SYNC] = true,  [ASSAY_OP_GAP] = true,
 };
 
 static bool takes_part(const assay_sweep_rec *r)
@@ -28,7 +29,8 @@ static int64_t took_effect(const assay_sweep_rec *r)
 {
 	if (r->op == ASSAY_OP_LAUNCH)
 		return (int64_t)r->event;
-	bool looks = r->op == ASSAY_OP_STREAM_SYNC || r->op == ASSAY_OP_DEVICE_SYNC;
+	bool looks = r->op == ASSAY_OP_STREAM_SYNC || r->op == ASSAY_OP_DEVICE_SYNC ||
+		     r->op == ASSAY_OP_EVENT_SYNC;
 	return looks && r->exit > r->enter + LOOKS ? r->enter + LOOKS : r->exit;
 }
 
@@ -47,9 +49,20 @@ static bool share_event(const assay_sweep_rec *a, const assay_sweep_rec *b)
 	       a->scope == b->scope && a->thread != b->thread;
 }
 
-/* Does their order make a difference? */
+/* A wait for an event, and a launch that may record it. */
+static bool may_share_event(const assay_sweep_rec *a, const assay_sweep_rec *b)
+{
+	bool asks = a->op == ASSAY_OP_WAIT || a->op == ASSAY_OP_EVENT_SYNC;
+	bool launches = b->op == ASSAY_OP_LAUNCH || b->op == ASSAY_OP_UNSEEN;
+	return asks && launches && b->flags & ASSAY_REC_MAY_RECORD && a->scope == b->scope &&
+	       a->thread != b->thread;
+}
+
+/* Does their order make a difference to what streams stand behind? */
 static bool meet(const assay_sweep_rec *a, const assay_sweep_rec *b)
 {
+	if (a->op == ASSAY_OP_EVENT_SYNC || b->op == ASSAY_OP_EVENT_SYNC)
+		return false;
 	bool works = a->op == ASSAY_OP_LAUNCH && b->op == ASSAY_OP_LAUNCH;
 	if (a->scope != b->scope || a->thread == b->thread ||
 	    (works && is_for_all(a) == is_for_all(b)) || /* their times tell */
@@ -66,9 +79,10 @@ static bool meet(const assay_sweep_rec *a, const assay_sweep_rec *b)
 /* Records of processes in which more than one thread takes part. */
 typedef struct contest {
 	assay_vec(uint32_t) row;
-	int64_t *began; /* by row of recs */
-	assay_map one;  /* process -> its one thread, or WAITS_SEVERAL */
-	assay_map met;  /* calls that raced -> 1 */
+	int64_t *began;           /* by row of recs */
+	assay_map one;            /* process -> its one thread, or WAITS_SEVERAL */
+	assay_map met;            /* calls that raced -> flags of theirs */
+	assay_vec(uint32_t) open; /* rows of recs that began, and may not have taken effect */
 } contest;
 
 static void find_threads(contest *c, const waits *w)
@@ -101,27 +115,73 @@ static uint64_t call_of(const assay_sweep_rec *r)
 	return assay_corr_key(r->scope, r->key);
 }
 
+static void mark(contest *c, const assay_sweep_rec *r, uint32_t flags)
+{
+	uint32_t *met = assay_map_at(&c->met, call_of(r));
+	*met = (*met == ASSAY_MAP_ABSENT ? 0 : *met) | flags;
+}
+
+/* Looks at all calls that are open when r begins, and forgets those that have taken effect. */
+static void meet_open(contest *c, const waits *w, const assay_sweep_rec *r)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < c->open.n; i++) {
+		const assay_sweep_rec *o = &w->recs.p[c->open.p[i]];
+		if (took_effect(o) <= began(r))
+			continue;
+		c->open.p[kept++] = c->open.p[i];
+		bool both = meet(o, r);
+		if (both || share_event(o, r))
+			mark(c, o, ASSAY_REC_RACED);
+		if (both || share_event(r, o))
+			mark(c, r, ASSAY_REC_RACED);
+		if (may_share_event(o, r))
+			mark(c, o, ASSAY_REC_BESIDE_GRAPH);
+		if (may_share_event(r, o))
+			mark(c, r, ASSAY_REC_BESIDE_GRAPH);
+	}
+	c->open.n = kept;
+}
+
+/* The work of one launch is one call for this. */
+static bool is_next_piece(const contest *c, const waits *w, const assay_sweep_rec *r)
+{
+	const assay_sweep_rec *o = c->open.n ? &w->recs.p[c->open.p[c->open.n - 1]] : NULL;
+	return o && o->op == ASSAY_OP_LAUNCH && r->op == ASSAY_OP_LAUNCH && o->key == r->key &&
+	       o->scope == r->scope && o->track == r->track;
+}
+
+/* All that is open raced, with whatever begins before the last of it has taken effect. */
+static int64_t end_of_crowd(contest *c, const waits *w)
+{
+	int64_t end = INT64_MIN;
+	for (size_t i = 0; i < c->open.n; i++) {
+		const assay_sweep_rec *o = &w->recs.p[c->open.p[i]];
+		mark(c, o, ASSAY_REC_RACED | ASSAY_REC_BESIDE_GRAPH);
+		end = took_effect(o) > end ? took_effect(o) : end;
+	}
+	return end;
+}
+
 static void find_meetings(contest *c, const waits *w)
 {
-	assay_vec(uint32_t) open = {0}; /* began before, and may not have taken effect */
+	enum { MANY = 1024 }; /* calls at once: more are not told apart */
+	int64_t crowded = INT64_MIN;
 	for (size_t k = 0; k < c->row.n; k++) {
 		const assay_sweep_rec *r = &w->recs.p[c->row.p[k]];
-		size_t kept = 0;
-		for (size_t i = 0; i < open.n; i++) {
-			const assay_sweep_rec *o = &w->recs.p[open.p[i]];
-			if (took_effect(o) <= c->began[c->row.p[k]])
+		if (is_next_piece(c, w, r))
+			continue;
+		if (began(r) >= crowded) {
+			meet_open(c, w, r);
+			if (c->open.n < MANY) {
+				*assay_push(&c->open) = c->row.p[k];
 				continue;
-			open.p[kept++] = open.p[i];
-			bool both = meet(o, r);
-			if (both || share_event(o, r))
-				*assay_map_at(&c->met, call_of(o)) = 1;
-			if (both || share_event(r, o))
-				*assay_map_at(&c->met, call_of(r)) = 1;
+			}
+			crowded = end_of_crowd(c, w);
 		}
-		open.n = kept;
-		*assay_push(&open) = c->row.p[k];
+		mark(c, r, ASSAY_REC_RACED | ASSAY_REC_BESIDE_GRAPH);
+		crowded = took_effect(r) > crowded ? took_effect(r) : crowded;
 	}
-	assay_vec_free(&open);
 }
 
 /* Of a call that was not recorded only its place in the order is known. */
@@ -137,11 +197,15 @@ void waits_find_races(waits *w)
 	find_threads(&c, w);
 	find_parts(&c, w);
 	find_meetings(&c, w);
-	for (size_t i = 0; c.row.n && i < w->recs.n; i++)
-		if (assay_map_get(&c.met, call_of(&w->recs.p[i])) == 1 ||
-		    is_timeless(&c, &w->recs.p[i]))
-			w->recs.p[i].flags |= ASSAY_REC_RACED;
+	for (size_t i = 0; c.row.n && i < w->recs.n; i++) {
+		assay_sweep_rec *r = &w->recs.p[i];
+		uint32_t met = assay_map_get(&c.met, call_of(r));
+		r->flags |= met == ASSAY_MAP_ABSENT ? 0 : met;
+		if (is_timeless(&c, r))
+			r->flags |= ASSAY_REC_RACED;
+	}
 	assay_vec_free(&c.row);
+	assay_vec_free(&c.open);
 	assay_pages_free(c.began);
 	assay_map_free(&c.one);
 	assay_map_free(&c.met);
@@ -189,6 +253,80 @@ TEST(calls_at_the_same_time_race_for_a_stream_they_share)
 	waits_find_races(&w);
 	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++)
 		CHECK_EQ(!!(w.recs.p[i].flags & ASSAY_REC_RACED), raced[i]);
+	assay_vec_free(&w.recs);
+	return 0;
+}
+
+TEST(of_more_calls_at_once_than_are_told_apart_all_raced)
+{
+	enum { CALLS = 1500 };
+	waits w = {0};
+	for (uint32_t i = 0; i < CALLS; i++)
+		*assay_push(&w.recs) = (assay_sweep_rec){.op = ASSAY_OP_RECORD,
+							 .key = i + 1,
+							 .enter = i,
+							 .exit = 10000,
+							 .track = i,
+							 .thread = i};
+	*assay_push(&w.recs) = (assay_sweep_rec){
+		.op = ASSAY_OP_RECORD, .key = CALLS + 1, .enter = 10000, .exit = 10001};
+	waits_find_races(&w);
+	for (uint32_t i = 0; i <= CALLS; i++)
+		CHECK_EQ(!!(w.recs.p[i].flags & ASSAY_REC_RACED), i < CALLS);
+	assay_vec_free(&w.recs);
+	return 0;
+}
+
+TEST(a_wait_beside_a_launch_that_may_record_events_may_have_met_that)
+{
+	static const assay_sweep_rec of[] = {
+		{.op = ASSAY_OP_WAIT, .key = 1, .enter = 100, .exit = 200, .track = 4, .event = 9},
+		{.op = ASSAY_OP_LAUNCH,
+		 .key = 2,
+		 .arg = 150,
+		 .event = 300,
+		 .track = 5,
+		 .thread = 1,
+		 .flags = ASSAY_REC_MAY_RECORD},
+		{.op = ASSAY_OP_EVENT_SYNC, .key = 3, .enter = 250, .exit = 260, .event = 9},
+		{.op = ASSAY_OP_EVENT_SYNC, .key = 4, .enter = 300, .exit = 400, .event = 9},
+		{.op = ASSAY_OP_LAUNCH,
+		 .key = 5,
+		 .arg = 350,
+		 .event = 360,
+		 .track = 5,
+		 .thread = 1},
+	};
+	static const bool beside[] = {true, false, true, false, false};
+	waits w = {0};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++)
+		*assay_push(&w.recs) = of[i];
+	waits_find_races(&w);
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++) {
+		CHECK_EQ(!!(w.recs.p[i].flags & ASSAY_REC_BESIDE_GRAPH), beside[i]);
+		CHECK(!(w.recs.p[i].flags & ASSAY_REC_RACED));
+	}
+	assay_vec_free(&w.recs);
+	return 0;
+}
+
+TEST(a_record_that_does_not_say_its_stream_races_with_all)
+{
+	static const assay_sweep_rec of[] = {
+		{.op = ASSAY_OP_RECORD, .key = 1, .enter = 100, .exit = 200, .track = 4},
+		{.op = ASSAY_OP_GAP,
+		 .key = 2,
+		 .enter = 150,
+		 .exit = 250,
+		 .stream = ASSAY_NO_HANDLE,
+		 .track = ASSAY_NO_ROW,
+		 .thread = 1},
+	};
+	waits w = {0};
+	*assay_push(&w.recs) = of[0];
+	*assay_push(&w.recs) = of[1];
+	waits_find_races(&w);
+	CHECK(w.recs.p[0].flags & ASSAY_REC_RACED);
 	assay_vec_free(&w.recs);
 	return 0;
 }

@@ -758,7 +758,7 @@ TEST(the_last_record_of_a_recording_that_lost_nothing_is_the_one_that_was_met)
 	work(&p, 5, S1, 0, 1000);
 	record(&p, 10, A, S1);
 	wait(&p, 20, S2, A)->flags = ASSAY_REC_WHOLE;
-	wait(&p, 21, S2, A);
+	wait(&p, 21, S2, A)->flags = ASSAY_REC_WHOLE | ASSAY_REC_BESIDE_GRAPH;
 	work(&p, 25, S3, 0, 1000)->flags = ASSAY_REC_MAY_RECORD; /* A perhaps, too */
 	wait(&p, 30, S2, A)->flags = ASSAY_REC_WHOLE;
 	on(&p, ASSAY_OP_STREAM_SYNC, 40, S2);
