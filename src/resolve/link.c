@@ -8,24 +8,27 @@ static uint64_t call_key(const assay_tables *t, uint32_t track, uint64_t corr)
 	return assay_corr_key(assay_track_group(t, track), corr);
 }
 
-/* First call of each correlation id; a runtime call wins over the driver call it made. */
-void assay_calls_index(const assay_tables *t, assay_map *calls)
+/* A runtime call wins over the driver call it made. */
+static bool wins(const void *tables, uint32_t h, uint32_t over)
+{
+	const uint8_t *kind = ((const assay_tables *)tables)->host.kind;
+	return kind[h] == ASSAY_HOST_RUNTIME && kind[over] == ASSAY_HOST_DRIVER;
+}
+
+void assay_calls_index(const assay_tables *t, assay_index *calls)
 {
 	for (uint32_t h = 0; h < t->host.n; h++) {
 		uint64_t corr = assay_call_corr(t, h);
-		if (!corr)
-			continue;
-		uint32_t *slot = assay_map_at(calls, call_key(t, t->host.track[h], corr));
-		if (*slot == ASSAY_MAP_ABSENT || (t->host.kind[h] == ASSAY_HOST_RUNTIME &&
-						  t->host.kind[*slot] == ASSAY_HOST_DRIVER))
-			*slot = h;
+		if (corr)
+			assay_index_add(calls, call_key(t, t->host.track[h], corr), h);
 	}
+	assay_index_close(calls, wins, t);
 }
 
-uint32_t assay_calls_find(const assay_tables *t, const assay_map *calls, uint32_t track,
+uint32_t assay_calls_find(const assay_tables *t, const assay_index *calls, uint32_t track,
 			  uint64_t corr)
 {
-	return corr ? assay_map_get(calls, call_key(t, track, corr)) : ASSAY_NO_ROW;
+	return corr ? assay_index_find(calls, call_key(t, track, corr)) : ASSAY_NO_ROW;
 }
 
 /* What a flight recorder kept of a process, from one stretch that it did not keep to the next. */
@@ -73,7 +76,7 @@ static bool launched_before(const assay_tables *t, const kept_list *all, size_t 
 void assay_link(assay_run *run)
 {
 	assay_tables *t = &run->part.t;
-	assay_map calls = {0};
+	assay_index calls = {.mixed = false};
 	kept_list all = {0};
 	assay_calls_index(t, &calls);
 	find_kept(t, &all);
@@ -89,7 +92,7 @@ void assay_link(assay_run *run)
 	assay_count(&run->part, ASSAY_ISSUE_unlinked, strays[0]);
 	assay_count(&run->part, ASSAY_ISSUE_launch_not_kept, strays[1]);
 	assay_vec_free(&all);
-	assay_map_free(&calls);
+	assay_index_free(&calls);
 }
 
 static void add_call(assay_run *run, assay_host_kind kind, uint64_t corr)

@@ -2,14 +2,16 @@
 #ifndef ASSAY_RESOLVE_RESOLVE_H
 #define ASSAY_RESOLVE_RESOLVE_H
 
+#include "base/index.h"
 #include "model/run.h"
 
 /* Fills the launch table: which call caused each GPU row. Counts unlinked ones. */
 void assay_link(assay_run *run);
 
-/* Calls by correlation id and process, and the one that caused a row on a track; ASSAY_NO_ROW. */
-void assay_calls_index(const assay_tables *t, assay_map *calls);
-uint32_t assay_calls_find(const assay_tables *t, const assay_map *calls, uint32_t track,
+/* The first call of each correlation id and process, and the one that caused a row on a track;
+ * ASSAY_NO_ROW. */
+void assay_calls_index(const assay_tables *t, assay_index *calls);
+uint32_t assay_calls_find(const assay_tables *t, const assay_index *calls, uint32_t track,
 			  uint64_t corr);
 
 typedef enum assay_step_api {

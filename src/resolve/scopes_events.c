@@ -58,7 +58,7 @@ void scopes_allocs_handed(scopes *s, uint32_t track, size_t *next, int64_t from,
 }
 
 /* Leaves both alone when the call was in none, or not recorded. */
-static void take_of_call(const scopes *s, const assay_map *calls, uint32_t track, uint64_t corr,
+static void take_of_call(const scopes *s, const assay_index *calls, uint32_t track, uint64_t corr,
 			 uint32_t *scope, uint8_t *how)
 {
 	uint32_t call =
@@ -72,7 +72,7 @@ static void take_of_call(const scopes *s, const assay_map *calls, uint32_t track
 void scopes_of_events(scopes *s)
 {
 	assay_tables *t = s->t;
-	assay_map calls = {0};
+	assay_index calls = {.mixed = false};
 	if (t->sync.n || t->alloc.n || t->event_record.n)
 		assay_calls_index(t, &calls);
 	assay_reserve(t, ASSAY_T_sync_scope, t->sync.n);
@@ -94,5 +94,5 @@ void scopes_of_events(scopes *s)
 	for (size_t i = 0; i < t->alloc.n; i++)
 		take_of_call(s, &calls, t->alloc.track[i], t->alloc.corr[i],
 			     &t->alloc_scope.scope[i], &t->alloc_scope.how[i]);
-	assay_map_free(&calls);
+	assay_index_free(&calls);
 }

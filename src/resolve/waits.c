@@ -54,22 +54,17 @@ static void index_names(waits *w)
 		know_name(w, known, t->event_call.name[i]);
 }
 
-/* A runtime call wins over the driver call it made. */
 static void index_calls(waits *w)
 {
 	const assay_tables *t = w->t;
+	assay_calls_index(t, &w->calls);
 	for (uint32_t h = 0; h < t->host.n; h++) {
 		if (!assay_is_call(t->host.kind[h]))
 			continue;
 		*assay_push(&w->call_rows) = h;
-		uint64_t corr = t->api.corr[t->host.detail[h]];
-		if (!corr)
+		if (!t->api.corr[t->host.detail[h]])
 			continue;
 		uint32_t source = waits_host_source(w, h);
-		uint32_t *slot = assay_map_at(&w->calls, assay_corr_key(source, corr));
-		if (*slot == ASSAY_MAP_ABSENT || (t->host.kind[h] == ASSAY_HOST_RUNTIME &&
-						  t->host.kind[*slot] == ASSAY_HOST_DRIVER))
-			*slot = h;
 		if (source < w->sources && w->source_scope[source] == ASSAY_NO_ROW) {
 			w->source_scope[source] = waits_scope_of_thread(w, t->host.track[h]);
 			w->is_hip[source] =
@@ -83,18 +78,15 @@ static void index_gpus(waits *w)
 	const assay_tables *t = w->t;
 	for (uint32_t g = 0; g < t->gpu.n; g++) {
 		uint32_t track = t->gpu.track[g], source = assay_track_group(t, track);
-		if (t->gpu.corr[g]) {
-			uint32_t *slot =
-				assay_map_at(&w->gpus, assay_corr_key(source, t->gpu.corr[g]));
-			if (*slot == ASSAY_MAP_ABSENT)
-				*slot = g;
-		}
+		if (t->gpu.corr[g])
+			assay_index_add(&w->gpus, assay_corr_key(source, t->gpu.corr[g]), g);
 		if (source >= w->sources)
 			continue;
 		int32_t device = (int32_t)t->track.pid[track];
 		int32_t *only = &w->only_device[source];
 		*only = *only == -2 || *only == device ? device : -1;
 	}
+	assay_index_close(&w->gpus, NULL, NULL);
 	for (size_t i = 0; i < w->sources; i++)
 		if (w->only_device[i] == -2)
 			w->only_device[i] = -1;
@@ -339,10 +331,12 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 	sweep_all(&w);
 	for (size_t i = 0; i < w.sources; i++)
 		assay_keys_free(&w.keys[i]);
-	assay_map *maps[] = {&w.scopes, &w.calls,    &w.gpus,     &w.told,    &w.handles,
-			     &w.legacy, &w.recorded, &w.barriers, &w.ordinals};
+	assay_map *maps[] = {&w.scopes,   &w.told,     &w.handles, &w.legacy,
+			     &w.recorded, &w.barriers, &w.ordinals};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(maps); i++)
 		assay_map_free(maps[i]);
+	assay_index_free(&w.calls);
+	assay_index_free(&w.gpus);
 	assay_marks *marks[] = {&w.chosen,   &w.launched, &w.dark,  &w.work,
 				&w.numbered, &w.bound,    &w.barred};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(marks); i++)

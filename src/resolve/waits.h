@@ -2,6 +2,7 @@
 #ifndef ASSAY_RESOLVE_WAITS_H
 #define ASSAY_RESOLVE_WAITS_H
 
+#include "base/index.h"
 #include "model/run.h"
 #include "resolve/keys.h"
 #include "resolve/marks.h"
@@ -31,8 +32,8 @@ typedef struct waits {
 	int32_t *only_device;          /* by source: its one device, or -1 */
 	size_t sources;
 	assay_map scopes;   /* source and process -> scope */
-	assay_map calls;    /* source and correlation id -> row of host */
-	assay_map gpus;     /* the same -> row of gpu */
+	assay_index calls;  /* source and correlation id -> row of host */
+	assay_index gpus;   /* the same -> row of gpu */
 	assay_map told;     /* the same -> 1: a sync or record row says more than the call */
 	assay_map handles;  /* source and stream handle -> row of track, or WAITS_SEVERAL */
 	assay_map legacy;   /* source and device -> row of track: its default stream */

@@ -29,7 +29,7 @@ void waits_find_barriers(waits *w)
 		uint32_t source = assay_track_group(w->t, waits_barrier_stream(w, i));
 		if (!b->corr[i])
 			continue;
-		uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, b->corr[i]));
+		uint32_t h = assay_index_find(&w->calls, assay_corr_key(source, b->corr[i]));
 		uint64_t key =
 			h == ASSAY_NO_ROW
 				? waits_key_at(w, source, w->t->mark.ts[b->mark[i]], b->corr[i])

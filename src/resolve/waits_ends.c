@@ -147,7 +147,7 @@ static size_t first_after(const waits_ends *e, uint32_t source, int64_t from)
 static bool launched_after(const waits *w, uint32_t gpu, int64_t at)
 {
 	uint32_t source = assay_track_group(w->t, w->t->gpu.track[gpu]);
-	uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, w->t->gpu.corr[gpu]));
+	uint32_t h = assay_index_find(&w->calls, assay_corr_key(source, w->t->gpu.corr[gpu]));
 	return h != ASSAY_NO_ROW && w->t->host.ts[h] >= at;
 }
 

@@ -126,10 +126,10 @@ static void learn_ordinals(waits *w)
 	const assay_tables *t = w->t;
 	for (uint32_t g = 0; w->chosen.v.n && g < t->gpu.n; g++) {
 		uint32_t source = assay_track_group(t, t->gpu.track[g]);
-		uint32_t h =
-			t->gpu.kind[g] == ASSAY_GPU_KERNEL
-				? assay_map_get(&w->calls, assay_corr_key(source, t->gpu.corr[g]))
-				: ASSAY_NO_ROW;
+		uint32_t h = t->gpu.kind[g] == ASSAY_GPU_KERNEL
+				     ? assay_index_find(&w->calls,
+							assay_corr_key(source, t->gpu.corr[g]))
+				     : ASSAY_NO_ROW;
 		if (h == ASSAY_NO_ROW || source >= w->sources || !w->tells_device[source] ||
 		    is_joint(w, h))
 			continue;
@@ -255,7 +255,7 @@ static void bind_new(waits *w, uint32_t source, uint64_t handle, uint64_t key)
 /* The stream that what the call put there is in: its work, or its barrier. */
 static uint32_t track_of_call(const waits *w, uint32_t source, uint64_t corr, uint64_t key)
 {
-	uint32_t g = assay_map_get(&w->gpus, assay_corr_key(source, corr));
+	uint32_t g = assay_index_find(&w->gpus, assay_corr_key(source, corr));
 	if (g != ASSAY_NO_ROW)
 		return w->t->gpu.track[g];
 	uint32_t b = w->t->barrier.n ? waits_barrier_of(w, source, key) : ASSAY_NO_ROW;
@@ -317,7 +317,7 @@ static void find_own_streams(waits *w)
 	w->run->part.source = was;
 	for (uint32_t g = 0; own.n && g < t->gpu.n; g++) {
 		uint32_t track = t->gpu.track[g], source = assay_track_group(t, track);
-		uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, t->gpu.corr[g]));
+		uint32_t h = assay_index_find(&w->calls, assay_corr_key(source, t->gpu.corr[g]));
 		if (h != ASSAY_NO_ROW && assay_map_get(&own, track) == 1)
 			bind(w, source,
 			     waits_own_handle(t->host.track[h], (int32_t)t->track.pid[track]),
@@ -334,7 +334,7 @@ static void find_work(waits *w)
 		uint32_t track = t->gpu.track[g], source = assay_track_group(t, track);
 		if (!t->gpu.corr[g] || source >= w->sources || w->only_device[source] >= 0)
 			continue;
-		uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, t->gpu.corr[g]));
+		uint32_t h = assay_index_find(&w->calls, assay_corr_key(source, t->gpu.corr[g]));
 		int64_t start = t->gpu.ts[g], end = assay_gpu_end(&t->gpu, g);
 		int32_t device = (int32_t)t->track.pid[track];
 		uint64_t key = h == ASSAY_NO_ROW ? waits_key_at(w, source, start, t->gpu.corr[g])

@@ -90,7 +90,7 @@ static void add_launches(waits *w)
 		if (!t->gpu.corr[g])
 			continue;
 		uint32_t source = assay_track_group(t, t->gpu.track[g]);
-		uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, t->gpu.corr[g]));
+		uint32_t h = assay_index_find(&w->calls, assay_corr_key(source, t->gpu.corr[g]));
 		assay_sweep_rec *r = add_rec(w, ASSAY_OP_LAUNCH, source, t->gpu.corr[g],
 					     h == ASSAY_NO_ROW ? t->gpu.ts[g] : t->host.ts[h]);
 		if (h != ASSAY_NO_ROW) {
@@ -190,7 +190,7 @@ static void add_event_records(waits *w)
 		uint32_t source = assay_track_group(w->t, e->track[i]);
 		if (leaves_out(w, source))
 			continue;
-		uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, e->corr[i]));
+		uint32_t h = assay_index_find(&w->calls, assay_corr_key(source, e->corr[i]));
 		assay_sweep_rec *r = add_rec(w, ASSAY_OP_RECORD, source, e->corr[i], e->ts[i]);
 		attach_call(w, r, h);
 		doubt_in_graph(w, r);
@@ -218,7 +218,7 @@ static void add_event_rows(waits *w)
 		uint32_t source = waits_host_source(w, i);
 		if (a.corr <= 0 || a.event < 0)
 			continue;
-		uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, (uint64_t)a.corr));
+		uint32_t h = assay_index_find(&w->calls, assay_corr_key(source, (uint64_t)a.corr));
 		assay_sweep_rec *r =
 			add_rec(w, ASSAY_OP_RECORD, source, (uint64_t)a.corr, t->host.ts[i]);
 		attach_call(w, r, h);
@@ -276,7 +276,7 @@ static void add_named_record(waits *w, uint32_t i, uint64_t wait_key)
 		return;
 	*slot = s->track[i];
 	tell(w, source, corr);
-	uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, corr));
+	uint32_t h = assay_index_find(&w->calls, assay_corr_key(source, corr));
 	assay_sweep_rec *r = add_rec(w, ASSAY_OP_RECORD, source, corr, s->ts[i]);
 	attach_call(w, r, h);
 	doubt_in_graph(w, r);
@@ -301,9 +301,9 @@ static void add_syncs(waits *w)
 		uint32_t source = assay_track_group(w->t, s->track[i]);
 		if (leaves_out(w, source))
 			continue;
-		uint32_t h = s->corr[i]
-				     ? assay_map_get(&w->calls, assay_corr_key(source, s->corr[i]))
-				     : ASSAY_NO_ROW;
+		uint32_t h =
+			s->corr[i] ? assay_index_find(&w->calls, assay_corr_key(source, s->corr[i]))
+				   : ASSAY_NO_ROW;
 		assay_sweep_op op = sync_op(assay_text(w->run, s->name[i]));
 		bool joins = s->sync_id[i] && source < w->sources && w->has_records[source];
 		bool named = !joins && s->record_corr[i] > 0;
@@ -424,7 +424,7 @@ static void add_copy(waits *w, assay_call call, uint32_t h)
 	const assay_tables *t = w->t;
 	uint32_t source = waits_host_source(w, h);
 	uint32_t g =
-		assay_map_get(&w->gpus, assay_corr_key(source, t->api.corr[t->host.detail[h]]));
+		assay_index_find(&w->gpus, assay_corr_key(source, t->api.corr[t->host.detail[h]]));
 	if (g == ASSAY_NO_ROW)
 		return;
 	assay_str name = assay_text(w->run, t->gpu.name[g]);
@@ -493,7 +493,7 @@ static void add_event_call(waits *w, uint32_t i)
 {
 	const assay_event_call_table *e = &w->t->event_call;
 	uint32_t source = assay_track_group(w->t, e->track[i]);
-	uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, e->corr[i]));
+	uint32_t h = assay_index_find(&w->calls, assay_corr_key(source, e->corr[i]));
 	assay_call call = w->call[e->name[i]];
 	waits_args a = args_of_row(e, i, call);
 	bool told = is_told(w, source, e->corr[i], call.op);
@@ -524,8 +524,8 @@ static void add_graph_events(waits *w)
 		waits_args a = args_of_row(&w->t->event_call, i, call);
 		a.event = n->event;
 		a.flags = 0;
-		uint32_t h = assay_map_get(&w->calls,
-					   assay_corr_key(n->source, w->t->event_call.corr[i]));
+		uint32_t h = assay_index_find(&w->calls,
+					      assay_corr_key(n->source, w->t->event_call.corr[i]));
 		assay_sweep_rec *r = add_call(w, n->source, call, h, &a);
 		place_row(w, r, i, call, &a);
 		if (!n->waits)
@@ -556,7 +556,7 @@ static void add_lone_barriers(waits *w)
 	for (uint32_t i = 0; i < b->n; i++) {
 		uint64_t call = assay_corr_key(assay_track_group(w->t, waits_barrier_stream(w, i)),
 					       b->corr[i]);
-		if (b->corr[i] && assay_map_get(&w->calls, call) == ASSAY_MAP_ABSENT &&
+		if (b->corr[i] && assay_index_find(&w->calls, call) == ASSAY_MAP_ABSENT &&
 		    assay_map_get(&w->told, call) == ASSAY_MAP_ABSENT)
 			add_barrier(w, i, ASSAY_NO_ROW);
 	}
@@ -643,7 +643,7 @@ static bool is_unseen(const waits *w, uint32_t h)
 	if (call.op == ASSAY_OP_UNSEEN)
 		return assay_map_get(&w->told, place) == ASSAY_MAP_ABSENT;
 	return call.takes & (ASSAY_CALL_LAUNCHES | ASSAY_CALL_QUEUES) &&
-	       assay_map_get(&w->gpus, place) == ASSAY_NO_ROW;
+	       assay_index_find(&w->gpus, place) == ASSAY_NO_ROW;
 }
 
 static void add_unseen_work(waits *w)

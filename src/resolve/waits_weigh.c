@@ -86,7 +86,7 @@ static bool was_busy(const waits_ends *e, uint32_t gpu, int64_t usual)
 static bool was_launched_late(const waits *w, uint32_t gpu, int64_t usual)
 {
 	uint32_t source = assay_track_group(w->t, w->t->gpu.track[gpu]);
-	uint32_t h = assay_map_get(&w->calls, assay_corr_key(source, w->t->gpu.corr[gpu]));
+	uint32_t h = assay_index_find(&w->calls, assay_corr_key(source, w->t->gpu.corr[gpu]));
 	return h != ASSAY_NO_ROW && w->t->gpu.ts[gpu] <= assay_host_end(&w->t->host, h) + usual;
 }
 
