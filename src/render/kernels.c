@@ -28,8 +28,7 @@ static void print_families(assay_printout *p, const uint32_t *rows, size_t n, in
 		text = assay_printf(&p->scratch, "%s %s %.1f%%", text, assay_family_name[best],
 				    assay_percent(time[best], total));
 	}
-	fputs("  ", p->out);
-	assay_print_flow(p, 2, text);
+	assay_print_sentence(p, text);
 }
 
 static const char *full_name(assay_printout *p, uint32_t row)

@@ -95,6 +95,12 @@ void assay_print_flow(assay_printout *p, size_t column, const char *text)
 	fputc('\n', p->out);
 }
 
+void assay_print_sentence(assay_printout *p, const char *text)
+{
+	fputs("  ", p->out);
+	assay_print_flow(p, 2, text);
+}
+
 size_t assay_flow_lines(const assay_printout *p, size_t column, const char *text)
 {
 	return flow(NULL, p->width, column, text);

@@ -224,8 +224,7 @@ static void print_roof(assay_printout *p)
 		text = assay_printf(&p->scratch, "%s (%.1f%% of matrix kernels)", text,
 				    100 * r->matrix_coverage[0]);
 	text = assay_printf(&p->scratch, "%s; rates: %s", text, assay_z(p->run, r->how[0]));
-	fputs("  ", p->out);
-	assay_print_flow(p, 2, text);
+	assay_print_sentence(p, text);
 	if (!isnan(r->mfu[0]))
 		fprintf(p->out,
 			"  MFU %.1f%%, HFU %.1f%%, %.1f TFLOP/s, %.2f TB/s over the window\n",

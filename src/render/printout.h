@@ -23,7 +23,9 @@ const char *assay_cut(assay_arena *a, const char *text, size_t columns);
 size_t assay_room(const assay_printout *p, size_t used);
 /* Words from this column on, where the line stands, into as many lines as they need. */
 void assay_print_flow(assay_printout *p, size_t column, const char *text);
-/* How many that is. */
+/* A sentence below a heading. */
+void assay_print_sentence(assay_printout *p, const char *text);
+/* How many lines words need. */
 size_t assay_flow_lines(const assay_printout *p, size_t column, const char *text);
 /* Finished lines, none of them wider than width. */
 void assay_lines_put(FILE *out, const char *text, size_t n, size_t width);
@@ -57,6 +59,7 @@ typedef struct assay_trust {
 	int64_t unkept;    /* and the time, of the process for which it is longest */
 } assay_trust;
 assay_trust assay_trust_of(const assay_run *run);
+void assay_trust_text(assay_printout *p);
 
 /* Everything in 24 lines. */
 void assay_first_screen(assay_printout *p);
