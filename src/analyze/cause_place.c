@@ -4,6 +4,7 @@
 #include "base/fmt.h"
 #include "base/test.h"
 #include "model/native.h"
+#include "names/copies.h"
 
 static bool inside(const assay_gap_table *g, uint32_t gap, uint32_t device, int64_t from,
 		   int64_t to)
@@ -162,51 +163,76 @@ const char *assay_cause_inner_words(assay_arena *a, const assay_run *run, uint32
 
 /* ------------------------------------------------------------------ all that is done there */
 
-static bool is_there(const assay_tables *t, uint32_t stack, uint32_t own, bool function)
+void assay_place_stacks(const assay_tables *t, uint32_t own, const assay_place_time *of, bool *is)
 {
-	uint32_t at = assay_own_call(t, stack);
-	return at != ASSAY_NO_ROW && t->stack.code[at] == t->stack.code[own] &&
-	       (function || t->stack.line[at] == t->stack.line[own]);
+	const assay_stack_table *s = &t->stack;
+	for (uint32_t i = 0; i < s->n; i++) {
+		uint32_t at = assay_own_call(t, i), up = s->caller[i];
+		is[i] = s->code[at] == s->code[own] &&
+			(of->function || s->line[at] == s->line[own]);
+		is[i] |= of->inner && up != ASSAY_NO_ROW && is[up]; /* a row before this one */
+	}
 }
 
-/* Work of the window that was launched there; the share of all kernels. */
-static double launched_there(const assay_run *run, const assay_window *w, uint32_t own,
-			     bool function, assay_place_time *out)
+/* Work of the window that was launched there; the share of all kernels' time. */
+static double launched_there(const assay_run *run, const assay_window *w, const bool *is,
+			     assay_place_time *out)
 {
 	const assay_tables *t = &run->part.t;
-	uint64_t all = 0;
-	*out = (assay_place_time){.function = function};
+	int64_t all = 0, mine = 0;
+	out->work = out->sent = 0;
+	out->kernels = out->copies = out->bytes = 0;
 	for (uint32_t g = 0; g < t->gpu.n; g++) {
 		if (t->gpu.ts[g] < w->from || t->gpu.ts[g] >= w->to)
 			continue;
 		bool kernel = t->gpu.kind[g] == ASSAY_GPU_KERNEL;
 		bool copy = t->gpu.kind[g] == ASSAY_GPU_MEMCPY;
-		all += kernel;
-		if (!is_there(t, assay_call_stack(t, t->launch.host[g]), own, function))
+		int64_t dur = t->gpu.dur[g] > 0 ? t->gpu.dur[g] : 0;
+		uint32_t stack = assay_call_stack(t, t->launch.host[g]);
+		all += kernel ? dur : 0;
+		if (stack == ASSAY_NO_ROW || !is[stack])
 			continue;
+		mine += kernel ? dur : 0;
 		out->kernels += kernel;
 		out->copies += copy;
 		out->bytes += copy && t->gpu.bytes[g] > 0 ? (uint64_t)t->gpu.bytes[g] : 0;
-		out->work += t->gpu.dur[g] > 0 ? t->gpu.dur[g] : 0;
+		out->work += dur;
+		if (copy &&
+		    assay_copy_from_host(assay_copy_way_of(assay_text(run, t->gpu.name[g]))))
+			out->sent += dur;
 	}
-	return all ? (double)out->kernels / (double)all : 0;
+	return all ? (double)mine / (double)all : 0;
+}
+
+/* The largest that the program can do without: the function with what it calls, the function
+ * itself, its line. */
+static bool choose_extent(const assay_run *run, const assay_window *w, uint32_t own, bool *is,
+			  assay_place_time *out)
+{
+	static const double few = 0.25; /* of the kernels' time */
+	for (int less = 0; less < 3; less++) {
+		*out = (assay_place_time){.function = less < 2, .inner = less < 1};
+		assay_place_stacks(&run->part.t, own, out, is);
+		if (launched_there(run, w, is, out) <= few)
+			return true;
+	}
+	return false;
 }
 
 bool assay_place_time_of(const assay_run *run, const assay_window *w, uint32_t own,
 			 assay_place_time *out)
 {
-	static const double few = 0.25; /* of the launches */
 	const assay_tables *t = &run->part.t;
 	const assay_gap_part_table *p = &t->gap_part;
-	if (launched_there(run, w, own, true, out) > few &&
-	    launched_there(run, w, own, false, out) > few)
-		return false;
-	for (size_t i = 0; i < p->n; i++)
-		if (p->cause[i] >= ASSAY_WHY_LAUNCH_CALL &&
-		    inside(&t->gap, p->gap[i], w->device, w->from, w->to) &&
-		    is_there(t, p->stack[i], own, out->function))
+	assay_arena scratch = {0};
+	bool *is = assay_alloc(&scratch, t->stack.n + 1);
+	bool can_go = choose_extent(run, w, own, is, out);
+	for (size_t i = 0; can_go && i < p->n; i++)
+		if (p->cause[i] >= ASSAY_WHY_LAUNCH_CALL && p->stack[i] != ASSAY_NO_ROW &&
+		    inside(&t->gap, p->gap[i], w->device, w->from, w->to) && is[p->stack[i]])
 			out->idle += p->dur[i];
-	return true;
+	assay_arena_free(&scratch);
+	return can_go;
 }
 
 /* Does an own function call a library that calls the place? */

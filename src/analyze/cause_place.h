@@ -31,11 +31,16 @@ const char *assay_cause_inner_words(assay_arena *a, const assay_run *run, uint32
 typedef struct assay_place_time {
 	int64_t idle; /* ns of the window in which the device waits for what is done there */
 	int64_t work; /* ns of work launched there */
+	int64_t sent; /* of it, copies to the device */
 	uint64_t kernels, copies, bytes; /* of it; bytes: copied */
 	bool function;                   /* all of the function, not the line */
+	bool inner;                      /* and all of the program's own that it calls */
 } assay_place_time;
 
-/* At an own call. False: most work is launched there, so it cannot go. */
+/* By row of stack: is it at the place of an own call? */
+void assay_place_stacks(const assay_tables *t, uint32_t own, const assay_place_time *of, bool *is);
+
+/* At an own call. False: much of the work is launched there, so it cannot go. */
 bool assay_place_time_of(const assay_run *run, const assay_window *w, uint32_t own,
 			 assay_place_time *out);
 

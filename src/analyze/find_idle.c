@@ -152,7 +152,8 @@ static bool is_avoidable(int cause)
 {
 	return cause == ASSAY_WHY_HOST_SYNC || cause == ASSAY_WHY_HOST_DATA ||
 	       cause == ASSAY_WHY_HOST_IO || cause == ASSAY_WHY_HOST_LOCK ||
-	       cause == ASSAY_WHY_HOST_SLEEP || cause == ASSAY_WHY_HOST_PYTHON;
+	       cause == ASSAY_WHY_HOST_SLEEP || cause == ASSAY_WHY_HOST_PYTHON ||
+	       cause == ASSAY_WHY_HOST_NATIVE;
 }
 
 /* The blocking call that most time of gaps began in, with its line. */
@@ -457,6 +458,26 @@ static bool same_place(const assay_tables *t, const struct named *a, const struc
 	       (a->there.function || t->stack.line[a->at] == t->stack.line[b->at]);
 }
 
+/* What goes with a place: all of its waiting and work, or more by replay. Where it sends data to
+ * the device for longer than it waits, that is what it is about, and another finding. */
+static int64_t without_place(const assay_run *run, const assay_find_ctx *c, struct named *n)
+{
+	double share;
+	int64_t whole = n->there.idle + n->there.work;
+	if (n->there.sent > n->found.total)
+		return 0;
+	assay_arena scratch = {0};
+	bool *is = assay_alloc(&scratch, run->part.t.stack.n + 1);
+	assay_place_stacks(&run->part.t, n->at, &n->there, is);
+	bool known = c->worth && assay_worth_without_place(c->worth, is, &share);
+	assay_arena_free(&scratch);
+	int64_t replayed = known ? (int64_t)(share * (double)c->whole) : 0;
+	int64_t most = c->w->idle + n->there.work; /* kernels need not fit beside each other */
+	replayed = replayed < most ? replayed : most;
+	n->found.replayed |= replayed >= whole;
+	return replayed > whole ? replayed : whole;
+}
+
 /* Waiting of one kind is rarely all that a place of the program does: who writes a file also copies
  * what it writes. The largest kind speaks for the place, and without the place all of it goes. */
 static void gather_places(const assay_run *run, const assay_find_ctx *c, struct named *all,
@@ -471,9 +492,9 @@ static void gather_places(const assay_run *run, const assay_find_ctx *c, struct 
 				all[i].found.follows = all[k].found.id;
 	for (size_t i = 0; i < n; i++) {
 		assay_found *f = &all[i].found;
-		int64_t whole = all[i].there.idle + all[i].there.work;
+		int64_t whole = all[i].leads && !f->follows ? without_place(run, c, &all[i]) : 0;
 		int64_t steps = c->steps && !f->once ? (int64_t)c->steps : 1;
-		if (!all[i].leads || f->follows || whole <= f->total)
+		if (whole <= f->total)
 			continue;
 		f->saved = whole;
 		add_fact(f, assay_printf(c->scratch, "all that is done in that %s takes %s%s",

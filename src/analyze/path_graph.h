@@ -144,6 +144,11 @@ bool assay_path_what_ifs_parse(assay_path_what_ifs *rules, const char *const *te
 bool assay_path_what_ifs_apply(const assay_path_graph *g, const assay_path_what_ifs *rules,
 			       assay_path_changes *changes, assay_path *out, assay_err *err);
 
+/* What changes when a place of the program is gone, with all that is launched and waited for there.
+ * By row of stack: is it at the place? */
+void assay_path_without_place(const assay_path_graph *g, const bool *there,
+			      assay_path_changes *out);
+
 /* The range that work counts in. */
 static inline uint32_t assay_path_work_scope(const assay_tables *t, uint32_t gpu)
 {

@@ -211,6 +211,19 @@ bool assay_worth_shorter(assay_worth *w, const int64_t *dur, int64_t stall, doub
 	return saved >= 0;
 }
 
+bool assay_worth_without_place(assay_worth *w, const bool *there, double *share)
+{
+	assay_path_changes changes = {.len = {0}};
+	if (!is_usable(w))
+		return false;
+	assay_path_without_place(&w->g, there, &changes);
+	int64_t saved = w->length - replayed_length(w, &changes);
+	bool any = changes.len.n > 0;
+	assay_path_changes_free(&changes);
+	*share = (double)saved / (double)w->length;
+	return any && saved >= 0;
+}
+
 static bool matches_any(const assay_path *path)
 {
 	for (size_t i = 0; i < path->rules.n; i++)
@@ -393,6 +406,51 @@ TEST(a_what_if_of_two_rules_answers_with_the_one_that_fits)
 	CHECK(assay_worth_without(w, "allocation=0", &share)); /* nothing is freed */
 	CHECK(share > 0.58 && share < 0.62);
 	CHECK(!assay_worth_without(w, "stream_wait=0", &share));
+	assay_worth_close(w);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Every 100 ns a step of 60 launches a kernel of 30, and a check launches one of 10 behind it and
+ * waits for it. Without the check only the step is left. */
+TEST(a_place_goes_with_its_launches_its_work_and_its_waits)
+{
+	enum { N = 40 };
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	double share = 0;
+	const bool there[] = {false, true}, nowhere[2] = {false};
+	assay_add(t, ASSAY_T_source);
+	uint32_t k = assay_add(t, ASSAY_T_kernel);
+	t->kernel.name[k] = assay_sid_of(run, "kernel");
+	for (int i = 0; i < 2; i++)
+		assay_add(t, ASSAY_T_stack);
+	for (int64_t at = 0; at < 100 * N; at += 100) {
+		static const struct {
+			const char *name;
+			int64_t at, dur;
+		} calls[] = {{"cudaLaunchKernel", 0, 60},
+			     {"cudaLaunchKernel", 60, 5},
+			     {"cudaStreamSynchronize", 65, 35}};
+		for (uint32_t i = 0; i < ASSAY_COUNT_OF(calls); i++) {
+			uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, calls[i].name,
+							at + calls[i].at, calls[i].dur);
+			uint32_t api = assay_add(t, ASSAY_T_api);
+			t->host.detail[call] = api;
+			t->api.stack[api] = i > 0;
+			if (i < 2)
+				assay_hand_gpu(run, "kernel", at + (i ? 85 : 50), i ? 10 : 30,
+					       call);
+		}
+	}
+	uint32_t d = assay_add(t, ASSAY_T_device_time);
+	t->device_time.source[d] = t->track.source[t->gpu.track[0]];
+	t->device_time.device[d] = (int32_t)t->track.pid[t->gpu.track[0]];
+	assay_window window = {.to = 100 * N, .steps = N};
+	assay_worth *w = assay_worth_open(run, &window);
+	CHECK(assay_worth_without_place(w, there, &share));
+	CHECK(share > 0.36 && share < 0.42);
+	CHECK(!assay_worth_without_place(w, nowhere, &share));
 	assay_worth_close(w);
 	assay_run_free(run);
 	return 0;

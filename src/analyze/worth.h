@@ -20,6 +20,9 @@ bool assay_worth_without(assay_worth *w, const char *what_if, double *share);
 /* With several what-ifs at once; false when none of them names anything. */
 bool assay_worth_without_all(assay_worth *w, const char *const *what_if, size_t n, double *share);
 
+/* Without a place of the program. By row of stack: is it there? */
+bool assay_worth_without_place(assay_worth *w, const bool *there, double *share);
+
 /* The same with other lengths of work, by row of gpu (negative: as it was), and without waits of
  * `stall` and longer between queued work. */
 bool assay_worth_shorter(assay_worth *w, const int64_t *dur, int64_t stall, double *share);
