@@ -51,14 +51,26 @@ static const bool *launching_code(const assay_run *run, assay_arena *scratch)
 	return is;
 }
 
+/* By row of code: functions of the program that launch. */
+static const bool *own_launching_code(const assay_tables *t, assay_arena *scratch)
+{
+	bool *is = assay_alloc(scratch, t->code.n + 1);
+	for (size_t g = 0; g < t->gpu.n; g++) {
+		uint32_t own = assay_own_call(t, assay_call_stack(t, t->launch.host[g]));
+		if (own != ASSAY_NO_ROW)
+			is[t->stack.code[own]] = true;
+	}
+	return is;
+}
+
 /* The host is on the way from one launch to the next: the gap is short, or it runs Python of the
- * framework, as optimizers do before they launch. */
-static bool on_the_way(const assay_tables *t, const bool *launching, size_t part)
+ * framework for a function that launches, as optimizers do before they launch. */
+static bool on_the_way(const assay_tables *t, const bool *launching, const bool *own, size_t part)
 {
 	uint32_t stack = t->gap_part.stack[part];
 	return t->gap.dur[t->gap_part.gap[part]] < ASSAY_SHORT_GAP ||
 	       (t->gap_part.cause[part] == ASSAY_WHY_HOST_PYTHON && stack != ASSAY_NO_ROW &&
-		launching[t->stack.code[stack]]);
+		launching[t->stack.code[stack]] && own[t->stack.code[assay_own_call(t, stack)]]);
 }
 
 /* The program's own function that is the innermost of a stack; ASSAY_NO_ROW: a library's is. */
@@ -104,6 +116,7 @@ static struct launches measure(const assay_run *run, const assay_window *w)
 	const assay_tables *t = &run->part.t;
 	assay_arena scratch = {0};
 	const bool *launching = launching_code(run, &scratch);
+	const bool *own = own_launching_code(t, &scratch);
 	int64_t *of_code = assay_alloc(&scratch, (t->code.n + 1) * sizeof *of_code);
 	struct launches l = {.gaps = 0};
 	uint32_t last = ASSAY_NO_ROW;
@@ -111,7 +124,7 @@ static struct launches measure(const assay_run *run, const assay_window *w)
 		uint32_t gap = t->gap_part.gap[i];
 		int cause = t->gap_part.cause[i];
 		if (!assay_gap_in_window(&t->gap, w, gap) || t->gap.opened[gap] != ASSAY_NO_ROW ||
-		    !is_of_launching(cause) || !on_the_way(t, launching, i))
+		    !is_of_launching(cause) || !on_the_way(t, launching, own, i))
 			continue;
 		l.part[cause] += t->gap_part.dur[i];
 		l.gaps += gap != last;
@@ -250,6 +263,12 @@ TEST(short_gaps_that_no_blocking_call_opened_are_of_launching)
 	t->code.file[code] = assay_sid_of(run, "/v/site-packages/torch/optim/adam.py");
 	t->stack.code[stack] = code;
 	t->gap_part.stack[1] = stack;
+	CHECK_EQ(measure(run, &w).part[ASSAY_WHY_HOST_PYTHON], 60000); /* nothing is launched */
+	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 0, 1000);
+	uint32_t api = assay_add(t, ASSAY_T_api);
+	t->host.detail[call] = api;
+	t->api.stack[api] = stack;
+	assay_hand_gpu(run, "adam", 1000, 1000, call);
 	CHECK_EQ(measure(run, &w).part[ASSAY_WHY_HOST_PYTHON], 60000 + ASSAY_SHORT_GAP);
 	assay_find_ctx c = {.w = &w};
 	assay_found python = {.id = "host_python"}, data = {.id = "host_data"};
