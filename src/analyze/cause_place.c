@@ -5,6 +5,7 @@
 #include "base/test.h"
 #include "model/native.h"
 #include "names/copies.h"
+#include "names/words.h"
 
 static bool inside(const assay_gap_table *g, uint32_t gap, uint32_t device, int64_t from,
 		   int64_t to)
@@ -109,9 +110,17 @@ assay_cause_place assay_cause_place_find(const assay_run *run, uint32_t device, 
 	return best;
 }
 
-uint32_t assay_cause_place_home(const assay_cause_place *p)
+static bool has_file(const assay_run *run, uint32_t stack)
 {
-	return p->culprit == ASSAY_NO_ROW ? p->stack : p->culprit;
+	const assay_tables *t = &run->part.t;
+	return !assay_is_no_file(assay_text(run, t->code.file[t->stack.code[stack]]));
+}
+
+uint32_t assay_cause_place_home(const assay_run *run, const assay_cause_place *p)
+{
+	bool culprit = p->culprit != ASSAY_NO_ROW &&
+		       (has_file(run, p->culprit) || !has_file(run, p->stack));
+	return culprit ? p->culprit : p->stack;
 }
 
 static const char *line_words(assay_arena *a, const assay_run *run, uint32_t stack)

@@ -15,8 +15,9 @@ typedef struct assay_cause_place {
 /* Of the gaps of a row of device_time within [from, to]. */
 assay_cause_place assay_cause_place_find(const assay_run *run, uint32_t device, int64_t from,
 					 int64_t to, assay_why cause);
-/* The line where a fix belongs: that of who is waited for, else of the thread itself. */
-uint32_t assay_cause_place_home(const assay_cause_place *p);
+/* The line where a fix belongs: that of who is waited for, else of the thread itself; one in a
+ * file, if there is one. Where there is a place. */
+uint32_t assay_cause_place_home(const assay_run *run, const assay_cause_place *p);
 /* "the launching thread is at train.py:12 step; meanwhile process 7 is at ...; in libx.so (f);
  * about /data/x"; NULL without stacks. */
 const char *assay_cause_place_words(assay_arena *a, const assay_run *run,

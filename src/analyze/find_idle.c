@@ -134,10 +134,9 @@ static uint32_t add_place(const assay_run *run, const assay_find_ctx *c, int cau
 {
 	assay_cause_place at =
 		assay_cause_place_find(run, c->w->device, c->w->from, c->w->to, (assay_why)cause);
-	uint32_t home = assay_cause_place_home(&at);
 	if (at.stack == ASSAY_NO_ROW)
 		return ASSAY_NO_ROW;
-	assay_where_in_stack(run, home, &f->where);
+	assay_where_in_stack(run, assay_cause_place_home(run, &at), &f->where);
 	add_fact(f, assay_cause_place_words(c->scratch, run, &at));
 	uint32_t library = assay_native_code(run, at.sample);
 	if (library != ASSAY_NO_ROW &&

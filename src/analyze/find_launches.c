@@ -55,7 +55,7 @@ static const bool *launching_code(const assay_run *run, assay_arena *scratch)
 static const bool *own_launching_code(const assay_tables *t, assay_arena *scratch)
 {
 	bool *is = assay_alloc(scratch, t->code.n + 1);
-	for (size_t g = 0; g < t->gpu.n; g++) {
+	for (size_t g = 0; g < t->launch.n; g++) {
 		uint32_t own = assay_own_call(t, assay_call_stack(t, t->launch.host[g]));
 		if (own != ASSAY_NO_ROW)
 			is[t->stack.code[own]] = true;
@@ -185,6 +185,55 @@ static void tell_loop(const assay_run *run, const assay_find_ctx *c, const struc
 				  c->steps ? " a step" : "", (unsigned long long)loop->names);
 }
 
+/* Where TorchDynamo leaves compiled code it goes on in a function of this name, at that line. */
+static const char resume[] = "torch_dynamo_resume_in_";
+
+/* The break that most launches of the window come behind, and how many do. */
+static uint32_t busiest_break(const assay_run *run, const assay_window *w, uint64_t *launches)
+{
+	const assay_tables *t = &run->part.t;
+	assay_arena scratch = {0};
+	bool *is = assay_alloc(&scratch, t->code.n + 1);
+	uint64_t *n = assay_alloc(&scratch, (t->code.n + 1) * sizeof *n);
+	uint32_t best = ASSAY_NO_ROW;
+	for (uint32_t i = 0; i < t->code.n; i++)
+		is[i] = assay_str_find(assay_text(run, t->code.function[i]), resume) >= 0;
+	for (uint32_t g = 0; g < t->launch.n; g++) {
+		uint32_t s = assay_call_stack(t, t->launch.host[g]);
+		while (s != ASSAY_NO_ROW && !is[t->stack.code[s]])
+			s = t->stack.caller[s];
+		if (s == ASSAY_NO_ROW || t->gpu.ts[g] < w->from || t->gpu.ts[g] >= w->to)
+			continue;
+		uint32_t code = t->stack.code[s];
+		n[code]++;
+		best = best == ASSAY_NO_ROW || n[code] > n[best] ? code : best;
+	}
+	*launches = best == ASSAY_NO_ROW ? 0 : n[best];
+	assay_arena_free(&scratch);
+	return best;
+}
+
+/* Compiled code that is left again and again launches in small pieces. */
+static void tell_break(const assay_run *run, const assay_find_ctx *c, assay_found *f)
+{
+	enum { PART = 10 }; /* of the launches */
+	const assay_code_table *t = &run->part.t.code;
+	uint64_t launches, steps = c->steps ? c->steps : 1;
+	uint32_t code = busiest_break(run, c->w, &launches);
+	char count[ASSAY_FMT];
+	if (launches * PART < c->w->events[ASSAY_CLASS_COMPUTE] || launches < steps)
+		return;
+	f->where.file = assay_z(run, t->file[code]);
+	f->where.function = assay_z(run, t->function[code]);
+	f->where.line = t->line[code];
+	f->fix =
+		"no graph break there: keep values on the device (torch.where instead of if and .item()), TORCH_LOGS=graph_breaks names the reason";
+	f->fact[2] = assay_printf(
+		c->scratch,
+		"compiled code is left at that line (graph break): %s launches%s come behind it",
+		assay_fmt_count(count, launches / steps), c->steps ? " a step" : "");
+}
+
 static void tell(const assay_run *run, const assay_find_ctx *c, const struct launches *l,
 		 const assay_found *largest, int64_t total)
 {
@@ -203,6 +252,7 @@ static void tell(const assay_run *run, const assay_find_ctx *c, const struct lau
 		assay_share_words(c, total));
 	add_facts(c, l, &f);
 	tell_loop(run, c, &l->loop, &f);
+	tell_break(run, c, &f);
 	assay_finding_add(c, &f);
 }
 
@@ -328,6 +378,31 @@ TEST(a_loop_over_tensors_is_worth_its_waits_and_short_kernels)
 				   (TENSORS + OTHERS)}; /* a small part of all launches */
 	tell_loop(run, &c, &l.loop, &f);
 	CHECK(!f.where.function && f.saved == 9000 * 20 * (TENSORS + OTHERS));
+	assay_arena_free(&scratch);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_graph_break_is_where_most_launches_come_behind)
+{
+	assay_arena scratch = {0};
+	assay_run *run = assay_run_new();
+	uint32_t whole = hand_stack(run, "forward", true);
+	uint32_t resumed = hand_stack(run, "Block.torch_dynamo_resume_in_forward_at_8", true);
+	run->part.t.code.line[run->part.t.stack.code[resumed]] = 8;
+	assay_window w = {.device = 0, .to = 10000 * 20, .steps = 1};
+	w.events[ASSAY_CLASS_COMPUTE] = 20;
+	assay_find_ctx c = {.w = &w, .scratch = &scratch};
+	assay_found f = {.fix = ""};
+	for (int i = 0; i < 19; i++)
+		hand_launch(run, 10000 * i, "triton", whole);
+	hand_launch(run, 10000 * 19, "triton", resumed);
+	tell_break(run, &c, &f);
+	CHECK(!f.where.file); /* one of twenty */
+	for (int i = 0; i < 5; i++)
+		hand_launch(run, 10000 * i, "triton", resumed);
+	tell_break(run, &c, &f);
+	CHECK(f.where.file && f.where.line == 8 && !strcmp(f.where.file, "train.py"));
 	assay_arena_free(&scratch);
 	assay_run_free(run);
 	return 0;

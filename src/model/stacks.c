@@ -37,7 +37,7 @@ static bool made_by_library(const assay_part *p, uint32_t caller, uint32_t code)
 {
 	const assay_tables *t = &p->t;
 	return caller != ASSAY_NO_ROW && !t->code.own[t->stack.code[caller]] &&
-	       assay_pool_get(&p->strings, t->code.file[code]).p[0] == '<';
+	       assay_is_no_file(assay_pool_get(&p->strings, t->code.file[code]));
 }
 
 static bool is_own(const assay_part *p, uint32_t caller, uint32_t code)

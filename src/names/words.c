@@ -66,6 +66,11 @@ bool assay_is_library_file(assay_str file)
 	return false;
 }
 
+bool assay_is_no_file(assay_str file)
+{
+	return assay_str_starts(file, "<");
+}
+
 assay_word assay_word_of_frame(assay_str frame)
 {
 	for (size_t i = 0; i < ASSAY_COUNT_OF(rows); i++)

@@ -30,6 +30,9 @@ assay_word assay_word_of_frame(assay_str frame);
 assay_word assay_word_of_function(assay_str function);
 /* Is the file part of Python, of an installed package, or made by a compiler? */
 bool assay_is_library_file(assay_str file);
+/* Code that a program makes while it runs, or was given as text ("<string>", "<eval_with_key>.7"):
+ * nobody can open it. */
+bool assay_is_no_file(assay_str file);
 
 /* "epoch 2 step 31 (warm)" -> 31, the last number in a name; -1 without one. */
 int64_t assay_number_in(assay_str name);
