@@ -87,9 +87,9 @@ const assay_cmd assay_cmd_waits = {
 		"lost first: a thread loses the time it spent in the call, a stream the time its next work could\n"
 		"have started earlier.\n\n"
 		"Behind the arrow stands what was waited for: the event, the stream it was recorded on, and the\n"
-		"last work on that stream before the record. How sure that is: exact (the vendor numbered it),\n"
-		"likely (by handle and order of calls), ambiguous (calls overlapped in time), unexplained (most of\n"
-		"the wait came after what it is said to have waited for).\n\n"
+		"last work on that stream before the record. It is exact, known for certain, unless the line says\n"
+		"otherwise: likely or ambiguous, with what keeps it from being certain, or how much of the wait came\n"
+		"after what it is said to have waited for and is unexplained.\n\n"
 		"Recordings by 'assay record' name every event. A torch.profiler trace does so only when CUPTI gave it the names.",
 	ASSAY_OPTS(waits_opts),
 	ASSAY_EXAMPLES(waits_examples),

@@ -257,6 +257,17 @@ static const char *take(const char **sep)
 	return now;
 }
 
+/* How sure a resolved wait is, and what keeps it from being exact, in the words that JSON has. */
+static void print_doubt(FILE *out, const assay_wait_table *w, uint32_t i)
+{
+	fprintf(out, "%s", assay_wait_class_name[w->class[i]]);
+	if (!w->doubt[i] || w->doubt[i] == ASSAY_WAIT_BY_LEFT) /* how much is said already */
+		return;
+	fprintf(out, ": ");
+	for (const char *p = assay_wait_doubt_name[w->doubt[i]]; *p; p++)
+		fputc(*p == '_' ? ' ' : *p, out);
+}
+
 static void print_notes(FILE *out, assay_run *run, const steps *on, uint32_t i)
 {
 	const assay_wait_table *w = &run->part.t.wait;
@@ -271,13 +282,15 @@ static void print_notes(FILE *out, assay_run *run, const steps *on, uint32_t i)
 		fprintf(out, "%sstep %" PRId64, take(&sep), step);
 	if (w->satisfied[i] == 1)
 		fprintf(out, "%salready done", take(&sep));
-	if (w->class[i] == ASSAY_WAIT_IS_AMBIGUOUS)
-		fprintf(out, "%sambiguous", take(&sep));
 	if (w->flags[i] & ASSAY_WAIT_SAME_STREAM)
 		fprintf(out, "%ssame stream", take(&sep));
 	if (w->unexplained[i] > 0)
 		fprintf(out, "%s%s unexplained", take(&sep),
 			assay_fmt_time(buf, w->unexplained[i]));
+	if (is_resolved(w, i) && w->class[i] != ASSAY_WAIT_IS_EXACT) {
+		fprintf(out, "%s", take(&sep));
+		print_doubt(out, w, i);
+	}
 	if (*sep == ',')
 		fprintf(out, ")");
 }
