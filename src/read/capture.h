@@ -118,6 +118,7 @@ typedef void assay_capture_reader(capture *c, const any_record *r);
 /* capture_rows.c */
 void assay_capture_records(capture *c, assay_str payload);
 assay_sid assay_capture_text(const capture *c, uint32_t id);
+assay_sid assay_capture_kernel_name(capture *c, uint32_t id); /* demangled */
 uint32_t assay_capture_thread(capture *c, const assay_wire_rec *rec);
 /* By the variables that the recorder kept. */
 void assay_capture_seen(capture *c, int64_t time);

@@ -4,7 +4,7 @@
 
 void assay_capture_symbol(capture *c, const any_record *r)
 {
-	*assay_map_at(&c->symbols, r->symbol.number) = assay_capture_text(c, r->symbol.name);
+	*assay_map_at(&c->symbols, r->symbol.number) = assay_capture_kernel_name(c, r->symbol.name);
 }
 
 static assay_sid kernel_of(const capture *c, uint16_t given, uint64_t symbol)

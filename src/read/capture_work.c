@@ -5,7 +5,7 @@
 #include "read/copy_name.h"
 #include "read/rocprof.h"
 
-static assay_sid kernel_name(capture *c, uint32_t id)
+assay_sid assay_capture_kernel_name(capture *c, uint32_t id)
 {
 	uint32_t *slot = assay_map_at(&c->kernels, id);
 	if (*slot != ASSAY_MAP_ABSENT)
@@ -54,7 +54,8 @@ static uint32_t add_gpu(capture *c, assay_gpu_kind kind, const assay_wire_work *
 void assay_capture_kernel(capture *c, const any_record *r)
 {
 	const assay_wire_kernel *k = &r->kernel;
-	uint32_t row = add_gpu(c, ASSAY_GPU_KERNEL, &k->work, kernel_name(c, k->name));
+	uint32_t row =
+		add_gpu(c, ASSAY_GPU_KERNEL, &k->work, assay_capture_kernel_name(c, k->name));
 	assay_gpu_table *g = &c->part->t.gpu;
 	g->grid_x[row] = k->grid[0];
 	g->grid_y[row] = k->grid[1];

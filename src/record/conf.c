@@ -119,7 +119,7 @@ bool assay_conf_parse(const char *text, assay_rt_config *conf)
 	if (!text || strncmp(text, "1;", 2))
 		return false;
 	*conf = (assay_rt_config){.flush_ms = 100,
-				  .tick_ms = 20,
+				  .tick_ms = 10,
 				  .ring_bytes = 1 << 20,
 				  .buffer_bytes = 256 << 10,
 				  .sample_us = 1000,

@@ -38,7 +38,7 @@ typedef struct assay_rt_config {
 	bool paused;           /* start switched off; these three unless there is a control page */
 	int64_t from, until;   /* record only in this span of CLOCK_BOOTTIME; 0: open */
 	uint32_t flush_ms;     /* between writes to the file, default 100 */
-	uint32_t tick_ms;      /* between calls of hooks.tick, default 20, at most flush_ms */
+	uint32_t tick_ms;      /* between calls of hooks.tick, default 10, at most flush_ms */
 	uint32_t ring_bytes;   /* of each thread, default 1 MiB */
 	uint32_t buffer_bytes; /* of each vendor buffer, default 256 KiB */
 	bool all_api;   /* record calls that neither launch, copy, allocate, order nor wait too */

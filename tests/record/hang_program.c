@@ -18,7 +18,7 @@ static const char all_reduce[] = "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
 /* Stream 13 waits for an event that stream 14 reaches only behind work without an end. */
 static void wait_for_event(void)
 {
-	fake_launch_forever(14, "spin");
+	fake_launch_forever(14, "_Z4spinl");
 	fake_record(5, 14);
 	fake_wait(13, 5);
 	fake_launch_forever(13, "consumer");

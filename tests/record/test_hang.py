@@ -72,7 +72,7 @@ def check_event(said, alive):
     waits, holds = streams["0x100d"], streams["0x100e"]
     eq((waits["at"]["kind"], waits["at"]["event"], waits["waits_for"]["stream"], waits["queued"]),
        ("event wait", "0x50140", "0x100e", 2))
-    eq((holds["at"]["kind"], holds["at"]["kernel"], holds["waits_for"]), ("launch", "spin", None))
+    eq((holds["at"]["kind"], holds["at"]["kernel"], holds["waits_for"]), ("launch", "spin(long)", None))
     eq([waits["in_cycle"], holds["in_cycle"]], [False, False])
 
 
