@@ -2,12 +2,14 @@
  * submitted work that does not begin although the device is free, and telemetry that shows the
  * device busy while the program does nothing on it. */
 #include "analyze/analyze.h"
+#include "analyze/asked.h"
 #include "analyze/finding.h"
 #include "base/fmt.h"
 #include "base/map.h"
 #include "base/median.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "model/machine.h"
 
 enum {
 	ENOUGH_RUNS = 6,   /* in one place */
@@ -15,6 +17,7 @@ enum {
 	STALL = 50 * 1000, /* ns between two pieces of queued work; the usual is a microsecond */
 	FOREIGN_LOOKS = 3, /* of telemetry */
 	AVERAGED = 300 * 1000 * 1000, /* ns that a look at the utilisation may cover */
+	COMMAND = 60,                 /* letters of a command line that are shown */
 };
 static const double slow_times = 2.0; /* of the median: slower ones count */
 static const double surely_busy = 50; /* percent, by telemetry */
@@ -56,6 +59,8 @@ struct shared {
 	int64_t stalled; /* ns in which submitted work does not begin */
 	uint64_t stalls;
 	uint64_t foreign; /* looks at a busy device that the program left alone */
+	uint32_t other;   /* row of device_time: the same device, used by another process */
+	int64_t taken;    /* ns of the window in which that one's work is on it */
 };
 
 /* ------------------------------------------------------------------ slow kernels */
@@ -216,6 +221,47 @@ static void find_foreign(struct shared *x)
 	}
 }
 
+/* ------------------------------------------------------------------ processes of the recording */
+
+static int64_t work_within(const struct shared *x, uint32_t device)
+{
+	const assay_gpu_table *g = &x->run->part.t.gpu;
+	const assay_window *w = x->c->w;
+	const assay_order_device *d = &x->c->order->device.p[device];
+	int64_t sum = 0, end = w->from;
+	for (size_t i = d->first; i < d->first + d->n; i++) {
+		uint32_t r = x->c->order->row[i];
+		int64_t from = g->ts[r] > end ? g->ts[r] : end, to = assay_gpu_end(g, r);
+		to = to < w->to ? to : w->to;
+		sum += to > from ? to - from : 0;
+		end = to > end ? to : end;
+	}
+	return sum;
+}
+
+/* Ranks that share a device do so on purpose. */
+static void find_others(struct shared *x)
+{
+	const assay_tables *t = &x->run->part.t;
+	const assay_device_time_table *d = &t->device_time;
+	uint32_t mine = x->c->w->device, own = assay_group_of(t, d->source[mine]);
+	for (uint32_t i = 0; i < d->n; i++) {
+		uint32_t group = assay_group_of(t, d->source[i]);
+		if (d->device[i] != d->device[mine] || group == own ||
+		    t->source.rank[d->source[i]] >= 0 ||
+		    !assay_str_same(assay_machine_of(x->run, group), assay_machine_of(x->run, own)))
+			continue;
+		int64_t taken = work_within(x, i);
+		x->other = taken > x->taken ? i : x->other;
+		x->taken = taken > x->taken ? taken : x->taken;
+	}
+}
+
+static bool has_other(const struct shared *x)
+{
+	return x->taken * 10 >= x->c->whole;
+}
+
 /* ------------------------------------------------------------------ the finding */
 
 static void tell_slow(const struct shared *x, assay_found *f)
@@ -249,6 +295,17 @@ static void tell_rest(const struct shared *x, assay_found *f)
 			x->c->scratch,
 			"telemetry shows the device busy %llu times while this program does nothing on it",
 			(unsigned long long)x->foreign);
+	if (!has_other(x))
+		return;
+	uint32_t group =
+		assay_group_of(&x->run->part.t, x->run->part.t.device_time.source[x->other]);
+	assay_str pid = assay_fact_of_group(x->run, group, "pid");
+	assay_str command = assay_fact_of_group(x->run, group, "command");
+	command.n = command.n < COMMAND ? command.n : COMMAND;
+	f->fact[n++] = assay_printf(
+		x->c->scratch, "process %.*s of this recording (%s) works on it for %s%s",
+		(int)pid.n, pid.p, assay_fmt_safe(x->c->scratch, command),
+		assay_fmt_time(time, x->taken / steps), x->c->steps ? " a step" : "");
 }
 
 /* Judged by the time they take, kernels that were held up look slow. */
@@ -264,7 +321,7 @@ static void put_under(const assay_find_ctx *c, const char *id)
 static void tell(const struct shared *x)
 {
 	const assay_find_ctx *c = x->c;
-	bool proved = x->foreign >= FOREIGN_LOOKS;
+	bool proved = x->foreign >= FOREIGN_LOOKS || has_other(x);
 	double share = 0;
 	assay_found f = {.id = "contention",
 			 .cause = proved ? "other_process" : "contention",
@@ -295,10 +352,12 @@ static void find_shared(assay_run *run, const assay_find_ctx *c)
 	find_slow(&x);
 	find_stalls(&x);
 	find_foreign(&x);
+	find_others(&x);
 	double lost = (double)(x.excess + x.stalled) / (double)c->whole;
 	bool uneven = x.kinds >= ENOUGH_KINDS && lost >= 0.05 &&
 		      (double)x.excess >= 0.02 * (double)c->whole;
-	if (uneven || (x.foreign >= FOREIGN_LOOKS && lost >= assay_worth_saying))
+	bool proved = x.foreign >= FOREIGN_LOOKS || has_other(&x);
+	if (uneven || (proved && lost >= assay_worth_saying))
 		tell(&x);
 }
 

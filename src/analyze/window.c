@@ -1,6 +1,8 @@
 /* Sums over the window that stands for the run. */
 #include "analyze/window.h"
 
+#include "analyze/asked.h"
+
 #include <assert.h>
 
 #include "analyze/analyze.h"
@@ -8,6 +10,20 @@
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+
+/* Where others work on the same device, the process that was asked for stands for the run, unless
+ * it does next to nothing there. */
+static uint32_t asked_device(const assay_run *run, uint32_t best)
+{
+	enum { SOME = 256 }; /* pieces of work */
+	const assay_device_time_table *d = &run->part.t.device_time;
+	uint32_t asked = d->n > 1 ? assay_asked_group(run) : ASSAY_NO_ROW;
+	for (uint32_t i = 0; asked != ASSAY_NO_ROW && i < d->n; i++)
+		if (d->device[i] == d->device[best] && d->events[i] >= SOME &&
+		    assay_group_of(&run->part.t, d->source[i]) == asked)
+			return i;
+	return best;
+}
 
 /* Of a job of many ranks, among those whose events are here. */
 uint32_t assay_main_device(const assay_run *run)
@@ -18,7 +34,7 @@ uint32_t assay_main_device(const assay_run *run)
 		if (best == ASSAY_NO_ROW || d->compute[i] > d->compute[best] ||
 		    (d->compute[i] == d->compute[best] && d->events[i] > d->events[best]))
 			best = i;
-	return best;
+	return best == ASSAY_NO_ROW ? best : asked_device(run, best);
 }
 
 /* Work without a launch cannot be given to steps; when that is most of it, step windows would stand
