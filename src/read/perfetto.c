@@ -92,8 +92,10 @@ static uint32_t sequence_at(perfetto *x, uint64_t id)
 	return *i;
 }
 
-static void forget(perfetto_sequence *s)
+static void forget(perfetto *x, perfetto_sequence *s)
 {
+	x->named++;
+	x->notes_named++;
 	assay_map_free(&s->interned);
 	s->clocks.n = s->extra[0].n = s->extra[1].n = 0;
 	s->has_track = false;
@@ -113,6 +115,8 @@ void perfetto_set_interned(perfetto *x, uint32_t sequence, perfetto_interned kin
 			   uint32_t value)
 {
 	*assay_map_at(&x->sequences.p[sequence].interned, (uint64_t)kind << 59 ^ iid) = value;
+	x->named++;
+	x->notes_named += kind == PF_IS_KEY || kind == PF_IS_TEXT;
 }
 
 static const struct {
@@ -393,7 +397,7 @@ static bool follow_sequence(perfetto *x, const frame *f, uint32_t sequence)
 	if (f->pid > 0)
 		s->writer = f->pid;
 	if (f->cleared || f->flags & PF_STATE_CLEARED)
-		forget(s);
+		forget(x, s);
 	else if (f->dropped)
 		s->begun = false;
 	bool lost = f->flags & PF_STATE_NEEDED && !s->begun;
@@ -477,6 +481,10 @@ static void free_all(perfetto *x)
 	assay_vec_free(&x->tracks);
 	assay_vec_free(&x->kernels);
 	assay_vec_free(&x->notes);
+	assay_vec_free(&x->shown);
+	assay_vec_free(&x->raw);
+	for (size_t i = 0; i < PF_MEMBERS; i++)
+		assay_vec_free(&x->members[i].raw);
 	assay_vec_free(&x->fields);
 	assay_vec_free(&x->arg_of);
 	assay_vec_free(&x->category_of);

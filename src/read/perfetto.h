@@ -182,6 +182,25 @@ typedef struct perfetto_look {
 	uint32_t stack; /* likewise */
 } perfetto_look;
 
+/* What a number stood for when it was last asked. */
+typedef struct perfetto_asked {
+	uint64_t iid, state; /* state: of named, and 1; 0: never asked */
+	uint32_t sequence, value;
+	perfetto_interned kind;
+} perfetto_asked;
+enum { PF_ASKED = 1024 };
+
+/* Annotations without a column by their bytes, and the members they became: the same few come again
+ * and again. */
+typedef struct perfetto_members {
+	uint64_t hash, state;
+	uint32_t sequence;
+	assay_sid args;
+	uint64_t cost; /* what perfetto_afford() was asked for */
+	assay_vec(char) raw;
+} perfetto_members;
+enum { PF_MEMBERS = 1024 };
+
 typedef struct perfetto {
 	assay_run *run;
 	assay_part *part;
@@ -203,7 +222,12 @@ typedef struct perfetto {
 	assay_vec(uint32_t) stack_frames; /* in frames */
 	assay_vec(perfetto_sample) samples;
 	assay_vec(perfetto_look) looks;
-	assay_vec(assay_str) notes;                /* annotations of the event being read */
+	assay_vec(assay_str) notes; /* annotations of the event being read */
+	assay_vec(assay_str) shown; /* those of them that have no column */
+	assay_vec(char) raw;        /* and their bytes, with lengths */
+	perfetto_asked asked[PF_ASKED];
+	perfetto_members members[PF_MEMBERS];
+	uint64_t named, notes_named; /* how often a number got a meaning, and one of annotations */
 	perfetto_numbers value[2], value_track[2]; /* its values that ride on it: integers, f64 */
 	assay_vec(uint8_t) arg_of, category_of;    /* by string id: 1 + number, 0 not looked up */
 	assay_map counter_name, named_process;     /* GPU and counter id; pid -> string */
@@ -253,8 +277,17 @@ uint32_t perfetto_thread_of(perfetto *x, uint32_t track);
 void perfetto_finish(perfetto *x);
 
 /* perfetto_args.c */
-uint32_t perfetto_interned_get(const perfetto *x, uint32_t sequence, perfetto_interned kind,
-			       uint64_t iid);
+uint32_t perfetto_interned_look(perfetto *x, perfetto_asked *a, uint32_t sequence,
+				perfetto_interned kind, uint64_t iid);
+/* The number that stands for iid in the sequence, ASSAY_MAP_ABSENT: none. */
+static inline uint32_t perfetto_interned_get(perfetto *x, uint32_t sequence, perfetto_interned kind,
+					     uint64_t iid)
+{
+	perfetto_asked *a = &x->asked[(iid + ((uint64_t)kind << 7) + sequence) % PF_ASKED];
+	bool same = a->iid == iid && a->state == x->named + 1 && a->sequence == sequence &&
+		    a->kind == kind;
+	return same ? a->value : perfetto_interned_look(x, a, sequence, kind, iid);
+}
 /* Takes apart the annotations; those outside `places` (bits) stay text. */
 void perfetto_args_read(perfetto *x, uint32_t sequence, uint64_t places, perfetto_args *out);
 /* The same for the typed arguments of kernels and launches. */

@@ -65,12 +65,15 @@ static const struct {
 	{"assay_derived", PF_DERIVED, NUMBER},
 };
 
-enum { MEMBER_BYTES = 24, NOT_KNOWN = 255, DEPTH_MAX = 8 };
+enum { MEMBER_BYTES = 24, NOT_KNOWN = 255, DEPTH_MAX = 8, REMEMBERED = 4096 };
 
-uint32_t perfetto_interned_get(const perfetto *x, uint32_t sequence, perfetto_interned kind,
-			       uint64_t iid)
+uint32_t perfetto_interned_look(perfetto *x, perfetto_asked *a, uint32_t sequence,
+				perfetto_interned kind, uint64_t iid)
 {
-	return assay_map_get(&x->sequences.p[sequence].interned, (uint64_t)kind << 59 ^ iid);
+	const assay_map *interned = &x->sequences.p[sequence].interned;
+	*a = (perfetto_asked){iid, x->named + 1, sequence,
+			      assay_map_get(interned, (uint64_t)kind << 59 ^ iid), kind};
+	return a->value;
 }
 
 bool perfetto_afford(perfetto *x, size_t n)
@@ -134,27 +137,59 @@ typedef struct note {
 	assay_str message;
 } note;
 
-static note note_parts(perfetto *x, uint32_t sequence, assay_str message)
+#define TAG(field, wire) ((field) << 3 | ASSAY_WIRE_##wire)
+
+/* A note as most are: the number of its key and a value. False for others. */
+static inline bool plain_parts(perfetto *x, uint32_t sequence, assay_str message, note *n)
 {
-	note n = {.message = message};
+	const uint8_t *at = (const uint8_t *)message.p, *end = at + message.n;
+	uint64_t iid;
+	if (message.n < 4 || *at++ != TAG(PF_NOTE_NAME_IID, VARINT) ||
+	    !assay_varint_padded(&at, &iid))
+		return false;
+	uint8_t tag = *at++;
+	bool number = tag == TAG(PF_NOTE_UINT, VARINT) || tag == TAG(PF_NOTE_INT, VARINT);
+	if ((!number && tag != TAG(PF_NOTE_TEXT, BYTES)) ||
+	    !assay_varint_padded(&at, &n->value.value) || at > end)
+		return false;
+	size_t left = (size_t)(end - at);
+	if (left != (number ? 0 : n->value.value))
+		return false;
+	uint32_t sid = perfetto_interned_get(x, sequence, PF_IS_KEY, iid);
+	n->key = sid == ASSAY_MAP_ABSENT ? 0 : sid;
+	n->value.number = tag >> 3;
+	n->value.wire = (assay_wire)(tag & 7);
+	n->text = n->value.bytes = (assay_str){(const char *)at, left};
+	n->message = message;
+	return n->has = true;
+}
+
+static void read_parts(perfetto *x, uint32_t sequence, assay_str message, note *n)
+{
+	*n = (note){.message = message};
 	assay_proto c = assay_proto_on(message);
 	for (assay_field f; assay_proto_next_padded(&c, &f);) {
 		if (f.number == PF_NOTE_NAME_IID && f.wire == ASSAY_WIRE_VARINT) {
 			uint32_t sid = perfetto_interned_get(x, sequence, PF_IS_KEY, f.value);
-			n.key = sid == ASSAY_MAP_ABSENT ? 0 : sid;
+			n->key = sid == ASSAY_MAP_ABSENT ? 0 : sid;
 		} else if (f.number == PF_NOTE_NAME && f.wire == ASSAY_WIRE_BYTES) {
-			n.key = assay_intern(&x->part->strings, f.bytes);
+			n->key = assay_intern(&x->part->strings, f.bytes);
 		} else {
-			n.value = f;
-			n.has = true;
+			n->value = f;
+			n->has = true;
 		}
 	}
-	n.text = n.value.bytes;
-	if (n.has && n.value.number == PF_NOTE_TEXT_IID) {
-		uint32_t sid = perfetto_interned_get(x, sequence, PF_IS_TEXT, n.value.value);
-		n.text = assay_pool_get(&x->part->strings, sid == ASSAY_MAP_ABSENT ? 0 : sid);
+	n->text = n->value.bytes;
+	if (n->has && n->value.number == PF_NOTE_TEXT_IID) {
+		uint32_t sid = perfetto_interned_get(x, sequence, PF_IS_TEXT, n->value.value);
+		n->text = assay_pool_get(&x->part->strings, sid == ASSAY_MAP_ABSENT ? 0 : sid);
 	}
-	return n;
+}
+
+static inline void note_parts(perfetto *x, uint32_t sequence, assay_str message, note *n)
+{
+	if (!plain_parts(x, sequence, message, n))
+		read_parts(x, sequence, message, n);
 }
 
 static bool is_text(const note *n)
@@ -204,7 +239,8 @@ static void put_nested(perfetto *x, uint32_t sequence, const note *n, unsigned d
 	for (assay_field f; assay_proto_next(&c, &f);) {
 		if (f.number != n->value.number || f.wire != ASSAY_WIRE_BYTES)
 			continue;
-		note inner = note_parts(x, sequence, f.bytes);
+		note inner;
+		note_parts(x, sequence, f.bytes, &inner);
 		assay_str key = assay_pool_get(&x->part->strings, inner.key);
 		if (!perfetto_afford(x, MEMBER_BYTES + key.n + inner.text.n))
 			break;
@@ -289,15 +325,77 @@ void perfetto_args_end(perfetto *x, perfetto_args *out)
 	grid_to_blocks(out);
 }
 
+/* The bytes of what is shown, each with its length in front. */
+static void collect_raw(perfetto *x)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < x->shown.n; i++)
+		n += sizeof(uint32_t) + x->shown.p[i].n;
+	assay_vec_reserve(&x->raw, n + 1);
+	x->raw.n = 0;
+	for (size_t i = 0; i < x->shown.n; i++) {
+		assay_str s = x->shown.p[i];
+		uint32_t length = (uint32_t)s.n;
+		memcpy(x->raw.p + x->raw.n, &length, sizeof length);
+		if (s.n)
+			memcpy(x->raw.p + x->raw.n + sizeof length, s.p, s.n);
+		x->raw.n += sizeof length + s.n;
+	}
+}
+
+static assay_sid write_members(perfetto *x, uint32_t sequence, perfetto_args *out)
+{
+	for (size_t i = 0; i < x->shown.n; i++) {
+		note n;
+		note_parts(x, sequence, x->shown.p[i], &n);
+		put_member(x, sequence, &n);
+	}
+	perfetto_args_end(x, out);
+	return out->rest;
+}
+
+/* What is shown, as members. */
+static void take_rest(perfetto *x, uint32_t sequence, perfetto_args *out)
+{
+	collect_raw(x);
+	uint64_t hash = assay_hash(x->raw.p, x->raw.n, sequence), left = x->args_left;
+	uint64_t wide = x->part->issues[ASSAY_ISSUE_wide_value];
+	perfetto_members *m = &x->members[hash % PF_MEMBERS];
+	if (m->hash == hash && m->state == x->notes_named + 1 && m->sequence == sequence &&
+	    m->cost <= left && m->raw.n == x->raw.n && !memcmp(m->raw.p, x->raw.p, x->raw.n)) {
+		x->args_left -= m->cost;
+		out->rest = m->args;
+		grid_to_blocks(out);
+		return;
+	}
+	m->state = 0;
+	assay_sid args = write_members(x, sequence, out);
+	if (x->raw.n > REMEMBERED || x->part->issues[ASSAY_ISSUE_wide_value] != wide)
+		return;
+	assay_vec_reserve(&m->raw, x->raw.n);
+	memcpy(m->raw.p, x->raw.p, x->raw.n);
+	m->raw.n = x->raw.n;
+	m->hash = hash;
+	m->state = x->notes_named + 1; /* 0: nothing is remembered */
+	m->sequence = sequence;
+	m->cost = left - x->args_left;
+	m->args = args;
+}
+
 void perfetto_args_read(perfetto *x, uint32_t sequence, uint64_t places, perfetto_args *out)
 {
 	perfetto_args_begin(x, out);
+	x->shown.n = 0;
 	for (size_t i = 0; i < x->notes.n; i++) {
-		note n = note_parts(x, sequence, x->notes.p[i]);
+		note n;
+		note_parts(x, sequence, x->notes.p[i], &n);
 		if (!take(x, &n, places, out))
-			put_member(x, sequence, &n);
+			*assay_push(&x->shown) = x->notes.p[i];
 	}
-	perfetto_args_end(x, out);
+	if (x->shown.n)
+		take_rest(x, sequence, out);
+	else
+		perfetto_args_end(x, out);
 }
 
 /* GpuRenderStageEvent.ExtraComputeArg: the same kinds of value under other numbers. */

@@ -109,8 +109,7 @@ static void take_category(perfetto *x, event *e, assay_sid cat)
 		e->category = category_of(x, cat);
 }
 
-static assay_sid interned(const perfetto *x, uint32_t sequence, perfetto_interned kind,
-			  uint64_t iid)
+static assay_sid interned(perfetto *x, uint32_t sequence, perfetto_interned kind, uint64_t iid)
 {
 	uint32_t sid = perfetto_interned_get(x, sequence, kind, iid);
 	return sid == ASSAY_MAP_ABSENT ? 0 : sid;

@@ -12,7 +12,7 @@ typedef struct stage {
 	assay_str launch;
 } stage;
 
-static assay_sid text_of(const perfetto *x, uint32_t sequence, perfetto_interned kind, uint64_t iid)
+static assay_sid text_of(perfetto *x, uint32_t sequence, perfetto_interned kind, uint64_t iid)
 {
 	uint32_t sid = perfetto_interned_get(x, sequence, kind, iid);
 	return sid == ASSAY_MAP_ABSENT ? 0 : sid;
@@ -31,9 +31,8 @@ static void read_specifications(perfetto *x, uint32_t sequence, assay_str messag
 		assay_proto d = assay_proto_on(f.bytes);
 		for (assay_field g; assay_proto_next(&d, &g);)
 			if (g.number == 1 && g.wire == ASSAY_WIRE_BYTES)
-				*assay_map_at(&x->sequences.p[sequence].interned,
-					      (uint64_t)PF_IS_STAGE << 59 ^ (iid | 1ull << 40)) =
-					assay_intern(&x->part->strings, g.bytes);
+				perfetto_set_interned(x, sequence, PF_IS_STAGE, iid | 1ull << 40,
+						      assay_intern(&x->part->strings, g.bytes));
 	}
 }
 

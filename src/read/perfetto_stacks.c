@@ -6,8 +6,7 @@
 
 #include "base/test.h"
 
-static assay_sid interned_text(const perfetto *x, uint32_t sequence, perfetto_interned kind,
-			       uint64_t iid)
+static assay_sid interned_text(perfetto *x, uint32_t sequence, perfetto_interned kind, uint64_t iid)
 {
 	uint32_t sid = iid ? perfetto_interned_get(x, sequence, kind, iid) : ASSAY_MAP_ABSENT;
 	return sid == ASSAY_MAP_ABSENT ? 0 : sid;

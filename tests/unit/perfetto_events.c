@@ -269,3 +269,48 @@ TEST(annotations_of_every_kind_are_kept_as_json)
 	assay_run_free(run);
 	return 0;
 }
+
+/* Two annotations with the same bytes each time. */
+static void noted(maker *m, uint64_t sequence, uint64_t ts)
+{
+	frame(m, sequence, PF_STATE_NEEDED, ts);
+	for (uint64_t i = 8; i < 10; i++) {
+		assay_protow_varint(&m->inner, PF_NOTE_NAME_IID, i);
+		assay_protow_varint(&m->inner, PF_NOTE_INT, i);
+		assay_protow_message(&m->message, PF_EVENT_ANNOTATION, &m->inner);
+	}
+	event(m, 10, PF_INSTANT, "c", "noted");
+}
+
+static void name_key(maker *m, uint64_t sequence, uint64_t flags, uint64_t iid, const char *text)
+{
+	frame(m, sequence, flags, 0);
+	intern(m, PF_INTERNED_KEY, iid, text);
+	end_interned(m);
+}
+
+TEST(numbers_of_annotations_mean_what_they_do_there_and_then)
+{
+	static const char *const want[] = {
+		"\"one\": 8", "\"one\": 8",  "\"one\": 8, \"two\": 9", "\"other\": 8, \"two\": 9",
+		"\"far\": 8", "\"late\": 9",
+	};
+	maker m = {0};
+	name_key(&m, 1, PF_STATE_CLEARED, 8, "one");
+	noted(&m, 1, 10);
+	noted(&m, 1, 20);
+	name_key(&m, 1, PF_STATE_NEEDED, 9, "two");
+	noted(&m, 1, 30);
+	name_key(&m, 1, PF_STATE_NEEDED, 8, "other");
+	noted(&m, 1, 40);
+	name_key(&m, 2, PF_STATE_CLEARED, 8, "far");
+	noted(&m, 2, 50);
+	name_key(&m, 1, PF_STATE_CLEARED, 9, "late");
+	noted(&m, 1, 60);
+	assay_run *run = read_back(&m);
+	CHECK(run && run->part.t.host.n == ASSAY_COUNT_OF(want));
+	for (size_t i = 0; i < ASSAY_COUNT_OF(want); i++)
+		CHECK(is(run, run->part.t.host.args[i], want[i]));
+	assay_run_free(run);
+	return 0;
+}
