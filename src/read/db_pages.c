@@ -149,12 +149,30 @@ static uint32_t local_bytes(const assay_db_pages *f, uint64_t size)
 	return fit <= most ? fit : least;
 }
 
-static int64_t signed_be(const char *p, uint32_t bytes)
+static inline uint64_t big(const char *p, size_t bytes)
 {
-	uint64_t v = (signed char)*p < 0 ? UINT64_MAX : 0;
-	for (uint32_t i = 0; i < bytes; i++)
-		v = v << 8 | (unsigned char)p[i];
-	return (int64_t)v;
+	uint64_t v = 0;
+	memcpy(&v, p, bytes); /* of a size that is known where it is called */
+	return __builtin_bswap64(v) >> (64 - 8 * bytes);
+}
+
+/* An integer of 1, 2, 3, 4, 6 or 8 bytes. */
+static inline int64_t signed_be(const char *p, uint32_t bytes)
+{
+	switch (bytes) {
+	case 1:
+		return (signed char)*p;
+	case 2:
+		return (int16_t)big(p, 2);
+	case 3:
+		return (int32_t)(big(p, 3) << 8) >> 8;
+	case 4:
+		return (int32_t)big(p, 4);
+	case 6:
+		return (int64_t)(big(p, 6) << 16) >> 16;
+	default:
+		return (int64_t)big(p, 8);
+	}
 }
 
 static const uint8_t bytes_of_type[12] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
@@ -164,7 +182,7 @@ static inline uint64_t type_bytes(uint64_t type)
 	return type < 12 ? bytes_of_type[type] : (type - 12) / 2;
 }
 
-static void set_value(assay_db_value *v, uint64_t type, const char *p)
+static inline void set_value(assay_db_value *v, uint64_t type, const char *p)
 {
 	enum { TYPE_FLOAT = 7, TYPE_ZERO = 8, TYPE_ONE = 9 };
 	if (type >= 12) {
@@ -185,6 +203,7 @@ static void set_value(assay_db_value *v, uint64_t type, const char *p)
 	}
 }
 
+/* Short records lack their last fields: those are NULL. */
 static bool decode(assay_db_walk *w, const char *p, uint64_t size)
 {
 	const char *end = p + size;
@@ -193,7 +212,8 @@ static bool decode(assay_db_walk *w, const char *p, uint64_t size)
 	if (!type_at || head > size)
 		return false;
 	const char *types_end = p + head, *at = types_end;
-	for (int i = 0; i < w->fields && type_at < types_end; i++) {
+	int i = 0;
+	for (; i < w->fields && type_at < types_end; i++) {
 		uint64_t type;
 		type_at = varint(type_at, types_end, &type);
 		if (!type_at)
@@ -205,15 +225,15 @@ static bool decode(assay_db_walk *w, const char *p, uint64_t size)
 			set_value(&w->value[w->column_of[i]], type, at);
 		at += n;
 	}
+	for (; i < w->fields; i++)
+		if (w->column_of[i] >= 0)
+			w->value[w->column_of[i]].type = ASSAY_DB_NULL;
 	return true;
 }
 
 static bool read_row(assay_db_walk *w, const char *p, const char *end)
 {
 	uint64_t size, rowid;
-	for (int i = 0; i < w->fields; i++)
-		if (w->column_of[i] >= 0) /* short records lack their last fields */
-			w->value[w->column_of[i]].type = ASSAY_DB_NULL;
 	if (!(p = varint(p, end, &size)) || !(p = varint(p, end, &rowid)))
 		return false;
 	uint32_t local = local_bytes(w->file, size);

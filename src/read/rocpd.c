@@ -38,15 +38,19 @@ static void read_regions(assay_rocpd_instance *x)
 	assay_rocpd_start(x, "rocpd_region",
 			  ASSAY_DB_COLUMNS(ASSAY_ROCPD_SPAN(x), "pid", "tid", "name_id", "event_id",
 					   "track_id"));
+	assay_sid last = 0; /* category, of that kind */
+	assay_host_kind of_last = assay_rocprof_host_kind((assay_str){"", 0});
 	while (assay_rocpd_row(x)) {
 		int64_t ts, dur;
 		if (!span_at(x, 0, &ts, &dur))
 			continue;
 		assay_rocpd_event *e = assay_rocpd_event_at(x, 5);
-		assay_sid name = assay_rocpd_string(x, 4);
-		assay_str category =
-			assay_pool_get(&x->part->strings, e->category ? e->category : name);
-		assay_host_kind kind = assay_rocprof_host_kind(category);
+		assay_sid name = assay_rocpd_string(x, 4), own = e->category ? e->category : name;
+		assay_str category = assay_pool_get(&x->part->strings, own);
+		if (own != last)
+			of_last = assay_rocprof_host_kind(category);
+		last = own;
+		assay_host_kind kind = of_last;
 		if (kind == ASSAY_HOST_MARKER)
 			kind = assay_rocprof_marker_kind(assay_pool_get(&x->part->strings, name));
 		uint32_t h = assay_rocprof_host(x->part, kind, e->stack, e->external, category);
