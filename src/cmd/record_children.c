@@ -333,6 +333,49 @@ size_t assay_children_stop(record_children *c, const char *dir, const assay_unre
 	return kept;
 }
 
+/* The process whose capture that would be, if it is empty; 0: none. */
+static pid_t empty_capture(int dir, const char *name)
+{
+	struct stat st;
+	const char *at = strrchr(name, '-');
+	bool ours = at && !strncmp(name, "trace-", 6) && assay_str_ends(assay_str_of(name), ".asy");
+	if (!ours || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
+	    st.st_size)
+		return 0;
+	return (pid_t)strtol(at + 1, NULL, 10);
+}
+
+/* It may have tried more than once. */
+static void add_without_room(recording *r, pid_t pid)
+{
+	size_t n = r->end.unrecorded_n;
+	for (size_t i = 0; i < n; i++)
+		if (r->end.unrecorded[i].pid == pid)
+			return;
+	assay_unrecorded *all = assay_alloc(&r->arena, (n + 1) * sizeof *all);
+	if (n)
+		memcpy(all, r->end.unrecorded, n * sizeof *all);
+	all[n] = (assay_unrecorded){.pid = pid,
+				    .why = ASSAY_UNRECORDED_ROOM,
+				    .found = assay_clock(CLOCK_REALTIME),
+				    .gpu = true,
+				    .name = "unknown"};
+	r->end.unrecorded = all;
+	r->end.unrecorded_n = n + 1;
+}
+
+void assay_children_without_room(recording *r)
+{
+	DIR *d = opendir(r->dir);
+	for (struct dirent *e; d && (e = readdir(d));) {
+		pid_t pid = empty_capture(dirfd(d), e->d_name);
+		if (pid > 0 && unlinkat(dirfd(d), e->d_name, 0) == 0)
+			add_without_room(r, pid);
+	}
+	if (d)
+		closedir(d);
+}
+
 TEST(programs_for_another_machine_or_without_a_loader_are_told)
 {
 	Elf64_Ehdr h = {.e_machine = EM_386};

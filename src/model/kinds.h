@@ -316,7 +316,8 @@ typedef enum assay_scope_how {
 	X(NOT_KEPT, "not_kept")                                                                    \
 	X(MISSING, "not_in_file")                                                                  \
 	X(KILLED, "killed_before_flush")                                                           \
-	X(EXEC, "exec_before_flush")
+	X(EXEC, "exec_before_flush")                                                               \
+	X(UNTOLD, "end_not_in_file")
 
 /* Why recording was off; numbers of the capture format. */
 #define ASSAY_OFF_CAUSES(X)                                                                        \

@@ -237,15 +237,17 @@ static uint64_t count_unknown(capture *c, int64_t *first)
 	return m.n;
 }
 
-/* It was killed, or did not say how it went: how much of the GPU's work may be missing. */
+/* It was killed, or did not say how it went: how much of the GPU's work may be missing. Without
+ * the word of who took the rings over, more may lie in them than anything here tells. */
 static void put_unknown(capture *c)
 {
 	assay_ledger_table *t = &c->part->t.ledger;
-	bool exec = c->left == ASSAY_WIRE_LEFT_EXEC;
 	int64_t first = 0;
 	uint64_t n = count_unknown(c, &first);
 	uint32_t row = add_row(c, assay_intern_z(&c->part->strings, "GPU work"),
-			       exec ? ASSAY_LOSS_EXEC : ASSAY_LOSS_KILLED);
+			       !c->dead                          ? ASSAY_LOSS_UNTOLD
+			       : c->left == ASSAY_WIRE_LEFT_EXEC ? ASSAY_LOSS_EXEC
+								 : ASSAY_LOSS_KILLED);
 	t->unknown[row] = n;
 	t->first[row] = first;
 	assay_count(c->part, ASSAY_ISSUE_unknown_work, n);

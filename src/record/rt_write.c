@@ -199,7 +199,7 @@ static bool make_files(void)
 	rt.capture_bytes = 0;
 	if (make_ring_file(stem))
 		return true;
-	take_away(&rt.capture);
+	close_ours(&rt.capture); /* it stays, empty: who looks after the command sees why */
 	return false;
 }
 

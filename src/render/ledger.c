@@ -16,6 +16,7 @@ static const char *const cause_text[ASSAY_LOSS_CAUSE_COUNT] = {
 	[ASSAY_LOSS_MISSING] = "they were written and are not in the file",
 	[ASSAY_LOSS_KILLED] = "the process was killed or left without a word",
 	[ASSAY_LOSS_EXEC] = "the process became another program",
+	[ASSAY_LOSS_UNTOLD] = "how the process went is not in the file",
 };
 
 typedef struct loss {
@@ -49,8 +50,12 @@ static void print_loss(FILE *out, const char *indent, const assay_run *run, size
 	const char *kind = l->kind[row] ? assay_z(run, l->kind[row]) : "records";
 	char n[ASSAY_FMT], p[ASSAY_FMT];
 	bool known = l->cause[row] < ASSAY_LOSS_KILLED;
-	fprintf(out, "%s%s %s %s: %s", indent, known ? "lost" : "unknown: at most",
-		assay_fmt_count(n, known ? sum.dropped : sum.unknown),
+	bool bound = l->cause[row] != ASSAY_LOSS_UNTOLD;
+	fprintf(out, "%s%s %s%s %s: %s", indent,
+		known   ? "lost"
+		: bound ? "unknown: at most"
+			: "unknown:",
+		assay_fmt_count(n, known ? sum.dropped : sum.unknown), bound ? "" : " or more",
 		known ? kind : "pieces of GPU work", cause_text[l->cause[row]]);
 	if (sum.processes > 1)
 		fprintf(out, " (%s processes)", assay_fmt_count(p, sum.processes));

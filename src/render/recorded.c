@@ -146,6 +146,14 @@ static void print_unrecorded(FILE *out, const assay_recorded *r)
 			others);
 }
 
+static bool missed_any(const assay_recorded *r)
+{
+	for (size_t i = 0; i < r->unrecorded_n; i++)
+		if (r->unrecorded[i].gpu)
+			return true;
+	return false;
+}
+
 void assay_recorded_text(FILE *out, const assay_recorded *r, const assay_run *run)
 {
 	tally n = count_rows(run);
@@ -164,7 +172,9 @@ void assay_recorded_text(FILE *out, const assay_recorded *r, const assay_run *ru
 		fprintf(out, "  note: %s\n", assay_z(run, w->text[i]));
 	if (r->note)
 		fprintf(out, "  note: %s\n", r->note);
-	if (!n.processes)
+	if (!n.processes && missed_any(r))
+		fprintf(out, "  there is no trace\n");
+	else if (!n.processes)
 		fprintf(out, "  the command never used a GPU%s: there is no trace\n",
 			r->can_record ? "" : " that a recorder was built for");
 	else

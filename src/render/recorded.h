@@ -16,7 +16,8 @@
 	X(RIGHTS, "rights", "it runs with other rights")                                           \
 	X(ROOT, "root", "it runs in another root directory")                                       \
 	X(STATIC, "static", "it is linked statically")                                             \
-	X(MACHINE, "machine", "it is made for another machine")
+	X(MACHINE, "machine", "it is made for another machine")                                    \
+	X(ROOM, "room", "there was no room to record it, on disk or in memory")
 typedef enum assay_unrecorded_why {
 #define X(id, name, text) ASSAY_UNRECORDED_##id,
 	ASSAY_UNRECORDED_LIST(X)

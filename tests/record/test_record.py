@@ -576,6 +576,13 @@ def a_full_disk_is_named_and_leaves_no_halves():
         p = assay_record("-o", small + "/run", "--set", "rings=" + WORK, "--", FAKE + "/program", "return", "300")  # which stay
         eq((p.returncode, os.path.exists(small + "/run/.run.json")), (0, False))
         assert "writes of records failed: no space" in p.stderr and "nothing was lost" not in p.stderr, p.stderr
+        assert "or more pieces of GPU work" in p.stderr and "at most" not in p.stderr, p.stderr  # the rings hold what nobody read
+        shutil.rmtree(small + "/run")
+        p = assay_record("-o", small + "/run", "--set", "rings=" + small, "--", FAKE + "/program", "return", "3")
+        assert "no room to record it" in p.stderr and "never used a GPU" not in p.stderr, p.stderr
+        with open(small + "/run/run.json") as f:
+            eq([(c["why"], c["gpu"]) for c in json.load(f)["unrecorded"]], [("room", True)])
+        eq((p.returncode, glob.glob(small + "/run/*.asy")), (0, []))
         shutil.rmtree(small + "/run")
         with open(small + "/ballast", "wb") as f:
             try:
