@@ -22,10 +22,8 @@ assay_json assay_json_members(assay_arena *a, assay_str members)
 bool assay_json_f64(assay_json *j, double *out)
 {
 	assay_str raw;
-	if (!assay_json_skip(j, &raw))
+	if (!json_number_text(j, &raw))
 		return false;
-	if (raw.n > 2 && raw.p[0] == '"')
-		raw = (assay_str){raw.p + 1, raw.n - 2};
 	if (assay_str_f64(raw, out)) {
 		if (!isfinite(*out))
 			j->odd |= ASSAY_JSON_CONSTANT;

@@ -264,6 +264,9 @@ static inline bool assay_json_member(assay_json *j, assay_str *key)
 	return true;
 }
 
+static const uint64_t json_pow10[9] = {1,      10,      100,      1000,     10000,
+				       100000, 1000000, 10000000, 100000000};
+
 /* Decimal text times 10^3 (microseconds to nanoseconds) straight from the digits; false, with the
  * cursor unmoved, for anything but plain digits with at most 3 decimals that fits easily. */
 static inline bool json_milli_fast(const char **at, int64_t *out)
@@ -272,15 +275,13 @@ static inline bool json_milli_fast(const char **at, int64_t *out)
 	bool neg = *p == '-';
 	p += neg;
 	uint64_t v = 0, more = 0, frac = 0;
-	static const uint64_t pow10[9] = {1,      10,      100,      1000,     10000,
-					  100000, 1000000, 10000000, 100000000};
 	unsigned n = simd_digits8(p, &v);
 	if (!n)
 		return false;
 	p += n;
 	if (n == 8) {
 		n = simd_digits8(p, &more);
-		v = v * pow10[n] + more;
+		v = v * json_pow10[n] + more;
 		p += n;
 		if (n == 8)
 			return false; /* 16 digits or more: the exact path decides what fits */
@@ -290,13 +291,23 @@ static inline bool json_milli_fast(const char **at, int64_t *out)
 		n = simd_digits8(p + 1, &frac);
 		if (n < 1 || n > 3)
 			return false;
-		v += frac * pow10[3 - n];
+		v += frac * json_pow10[3 - n];
 		p += n + 1;
 	}
 	if (!json_ends_scalar(*p))
 		return false;
 	*at = p;
 	*out = neg ? -(int64_t)v : (int64_t)v;
+	return true;
+}
+
+/* What a number is written with, or a string that may hold one. */
+static inline bool json_number_text(assay_json *j, assay_str *raw)
+{
+	if (!assay_json_skip(j, raw))
+		return false;
+	if (raw->n > 2 && raw->p[0] == '"')
+		*raw = (assay_str){raw->p + 1, raw->n - 2};
 	return true;
 }
 
@@ -307,10 +318,8 @@ static inline bool assay_json_scaled(assay_json *j, int scale, int64_t *out)
 	if (scale == 3 && json_milli_fast(&j->p, out) && j->p < j->end)
 		return true;
 	assay_str raw;
-	if (!assay_json_skip(j, &raw))
+	if (!json_number_text(j, &raw))
 		return false;
-	if (raw.n > 2 && raw.p[0] == '"')
-		raw = (assay_str){raw.p + 1, raw.n - 2};
 	if (assay_str_scaled(raw, scale, out))
 		return true;
 	j->odd |= ASSAY_JSON_NUMBER;
@@ -320,18 +329,16 @@ static inline bool assay_json_scaled(assay_json *j, int scale, int64_t *out)
 /* How many digits stand at p, up to 18, and what they are; 0 for none or more. */
 static inline unsigned json_digits(const char *p, uint64_t *out)
 {
-	static const uint64_t pow10[9] = {1,      10,      100,      1000,     10000,
-					  100000, 1000000, 10000000, 100000000};
 	uint64_t more = 0;
 	unsigned n = simd_digits8(p, out);
 	if (n < 8)
 		return n;
 	unsigned m = simd_digits8(p + 8, &more);
-	*out = *out * pow10[m] + (m ? more : 0);
+	*out = *out * json_pow10[m] + (m ? more : 0);
 	if (m < 8)
 		return 8 + m;
 	m = simd_digits8(p + 16, &more);
-	*out = *out * pow10[m] + (m ? more : 0);
+	*out = *out * json_pow10[m] + (m ? more : 0);
 	return m < 3 ? 16 + m : 0;
 }
 
@@ -346,10 +353,8 @@ static inline bool assay_json_u64(assay_json *j, uint64_t *out)
 		return true;
 	}
 	assay_str raw;
-	if (!assay_json_skip(j, &raw))
+	if (!json_number_text(j, &raw))
 		return false;
-	if (raw.n > 2 && raw.p[0] == '"')
-		raw = (assay_str){raw.p + 1, raw.n - 2};
 	if (assay_str_u64(raw, out))
 		return true;
 	j->odd |= ASSAY_JSON_NUMBER;

@@ -217,7 +217,8 @@ enum {
 	ASSAY_TRAIT_PLANES = 4,  /* XLA's planes: times since the session began, facts of planes */
 	ASSAY_TRAIT_ROCTX = 8,   /* ranges of programs were made with roctx */
 	ASSAY_TRAIT_BLOCKS = 16, /* grids are in blocks on every vendor's devices */
-	ASSAY_TRAIT_FOLDER = 32, /* a folder of its files is one run */
+	ASSAY_TRAIT_FOLDER =
+		32, /* captures: a folder of them is one run, and each says what it lost */
 	ASSAY_TRAIT_SNAPSHOT = 64,    /* of the software of a machine */
 	ASSAY_TRAIT_FROM_START = 128, /* recorded since the process began, but for what off says */
 };

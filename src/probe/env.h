@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/jsonw.h"
+#include "names/vendors.h"
 #include "probe/root.h"
 
 #define ASSAY_ENV_SCHEMA "1.1"
@@ -87,7 +88,8 @@ typedef struct assay_lib_copy {
 } assay_lib_copy;
 
 typedef struct assay_lib {
-	const char *name, *stem, *vendor; /* "rocblas", "librocblas.so", "amd" */
+	const char *name, *stem; /* "rocblas", "librocblas.so" */
+	assay_vendor vendor;
 	assay_vec(assay_lib_copy) copies;
 	assay_file *effective; /* what a process that imports torch gets; NULL: not linked or no
 				  torch */

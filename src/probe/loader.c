@@ -13,22 +13,24 @@
 enum { LOADED_MAX = 1024 };
 
 static const struct {
-	const char *name, *stem, *vendor, *dist; /* dist: wheel that carries it, without -cuNN */
+	const char *name, *stem;
+	assay_vendor vendor;
+	const char *dist; /* wheel that carries it, without -cuNN */
 } known[] = {
-	{"hipblaslt", "libhipblaslt.so", "amd", NULL},
-	{"rocblas", "librocblas.so", "amd", NULL},
-	{"miopen", "libMIOpen.so", "amd", NULL},
-	{"rccl", "librccl.so", "amd", NULL},
-	{"amdhip64", "libamdhip64.so", "amd", NULL},
-	{"hsa-runtime64", "libhsa-runtime64.so", "amd", NULL},
-	{"cudart", "libcudart.so", "nvidia", "nvidia-cuda-runtime"},
-	{"cudnn", "libcudnn.so", "nvidia", "nvidia-cudnn"},
-	{"cublas", "libcublas.so", "nvidia", "nvidia-cublas"},
-	{"cublasLt", "libcublasLt.so", "nvidia", "nvidia-cublas"},
-	{"nccl", "libnccl.so", "nvidia", "nvidia-nccl"},
-	{"cupti", "libcupti.so", "nvidia", "nvidia-cuda-cupti"},
-	{"nvrtc", "libnvrtc.so", "nvidia", "nvidia-cuda-nvrtc"},
-	{"cuda", "libcuda.so", "nvidia", NULL},
+	{"hipblaslt", "libhipblaslt.so", ASSAY_VENDOR_AMD, NULL},
+	{"rocblas", "librocblas.so", ASSAY_VENDOR_AMD, NULL},
+	{"miopen", "libMIOpen.so", ASSAY_VENDOR_AMD, NULL},
+	{"rccl", "librccl.so", ASSAY_VENDOR_AMD, NULL},
+	{"amdhip64", "libamdhip64.so", ASSAY_VENDOR_AMD, NULL},
+	{"hsa-runtime64", "libhsa-runtime64.so", ASSAY_VENDOR_AMD, NULL},
+	{"cudart", "libcudart.so", ASSAY_VENDOR_NVIDIA, "nvidia-cuda-runtime"},
+	{"cudnn", "libcudnn.so", ASSAY_VENDOR_NVIDIA, "nvidia-cudnn"},
+	{"cublas", "libcublas.so", ASSAY_VENDOR_NVIDIA, "nvidia-cublas"},
+	{"cublasLt", "libcublasLt.so", ASSAY_VENDOR_NVIDIA, "nvidia-cublas"},
+	{"nccl", "libnccl.so", ASSAY_VENDOR_NVIDIA, "nvidia-nccl"},
+	{"cupti", "libcupti.so", ASSAY_VENDOR_NVIDIA, "nvidia-cuda-cupti"},
+	{"nvrtc", "libnvrtc.so", ASSAY_VENDOR_NVIDIA, "nvidia-cuda-nvrtc"},
+	{"cuda", "libcuda.so", ASSAY_VENDOR_NVIDIA, NULL},
 };
 
 static const char *const default_dirs[] = {"/lib/x86_64-linux-gnu",
@@ -339,7 +341,7 @@ static void find_copies(struct loader *l, assay_lib *lib, const char *dist)
 	assay_env *e = c->env;
 	if (e->torch.dir)
 		copies_in(c, lib, assay_printf(c->a, "%s/lib", e->torch.dir), "torch", dist);
-	bool amd = !strcmp(lib->vendor, "amd");
+	bool amd = lib->vendor == ASSAY_VENDOR_AMD;
 	for (size_t i = 0; amd && i < e->roots.n; i++)
 		for (size_t k = 0; k < e->roots.p[i].n_lib_dirs; k++)
 			copies_in(c, lib, e->roots.p[i].lib_dir[k],

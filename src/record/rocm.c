@@ -72,22 +72,23 @@ static const service services[] = {
 	{ROCM_GRAPH, assay_rocm_on_graph, false},
 };
 
+static void hand_on(const service *s, rocprof_user *user, rocm_call call)
+{
+	int saved = errno;
+	s->on(&call, user);
+	errno = saved;
+}
+
 static void callback_0(rocprof_callback_0 r, rocprof_user *user, void *arg)
 {
-	const service *s = arg;
-	int saved = errno;
-	s->on(&(rocm_call){r.corr.internal, (uint32_t)r.thread, r.operation, r.phase, r.payload},
-	      user);
-	errno = saved;
+	hand_on(arg, user,
+		(rocm_call){r.corr.internal, (uint32_t)r.thread, r.operation, r.phase, r.payload});
 }
 
 static void callback_1(rocprof_callback_1 r, rocprof_user *user, void *arg)
 {
-	const service *s = arg;
-	int saved = errno;
-	s->on(&(rocm_call){r.corr.internal, (uint32_t)r.thread, r.operation, r.phase, r.payload},
-	      user);
-	errno = saved;
+	hand_on(arg, user,
+		(rocm_call){r.corr.internal, (uint32_t)r.thread, r.operation, r.phase, r.payload});
 }
 
 /* Drops are counted from the start of the process. */

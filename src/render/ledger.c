@@ -67,7 +67,7 @@ bool assay_ledger_text(FILE *out, const char *indent, const assay_run *run)
 	const assay_ledger_table *l = &run->part.t.ledger;
 	uint64_t by[ASSAY_PROOF_COUNT] = {0};
 	for (size_t i = 0; i < run->part.t.source.n; i++)
-		if (assay_str_is(assay_text(run, run->part.t.source.format[i]), "capture"))
+		if (assay_has_trait(run, (uint32_t)i, ASSAY_TRAIT_FOLDER))
 			by[run->part.t.source.proof[i]]++;
 	for (size_t i = 0; i < l->n; i++)
 		if (l->cause[i] != ASSAY_LOSS_NONE && l->cause[i] != ASSAY_LOSS_NOT_KEPT &&

@@ -204,11 +204,18 @@ static void put_kernels(assay_jsonw *w, const assay_run *run, assay_arena *scrat
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
+}
+
+static void put_families(assay_jsonw *w, const assay_run *run)
+{
+	const assay_kernel_table *k = &run->part.t.kernel;
+	double total = (double)assay_kernel_total(run);
 	int64_t family[ASSAY_FAMILY_COUNT] = {0};
 	uint64_t count[ASSAY_FAMILY_COUNT] = {0};
-	for (size_t i = 0; i < n; i++) {
-		family[k->family[rows[i]]] += k->total[rows[i]];
-		count[k->family[rows[i]]] += k->count[rows[i]];
+	for (size_t i = 0; i < k->n; i++) {
+		bool kernel = k->kind[i] == ASSAY_GPU_KERNEL;
+		family[k->family[i]] += kernel ? k->total[i] : 0;
+		count[k->family[i]] += kernel ? k->count[i] : 0;
 	}
 	assay_jsonw_open(w, "kernel_families", '[');
 	for (int f = 0; f < ASSAY_FAMILY_COUNT; f++) {
@@ -313,6 +320,7 @@ static void put_report(assay_jsonw *w, const assay_run *run, bool steps)
 	if (steps)
 		assay_ranks_json(w, run);
 	put_kernels(w, run, &scratch);
+	put_families(w, run);
 	assay_copies_json(w, run);
 	assay_memory_json(w, run);
 	assay_host_calls_json(w, run);
