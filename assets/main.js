@@ -117,6 +117,7 @@ function matchPanel(timelines) {
 // nothing(): what when nothing is selected.
 function stage(runs, timelines, help, changed, { area, nothing }) {
 	const notes = new Notes(timelines, changed);
+	let matchesShown = false; // the dock has the results of a search
 	const found = el("span.count", { role: "status" }), dock = el("div.details", { role: "region", "aria-label": "Selection", "aria-live": "polite", tabindex: 0 });
 	const box = el("input.search", {
 		type: "search", placeholder: "Search ( / ): gemm dur>100us", "aria-label": "Search events: words of the name, or dur, start, step, name, kind, class, lane, text with a comparison",
@@ -133,8 +134,8 @@ function stage(runs, timelines, help, changed, { area, nothing }) {
 			}
 			if (timelines.some((t) => t.match?.count)) {
 				dock.replaceChildren(matchPanel(timelines));
-				dock.matches = true;
-			} else if (dock.matches) {
+				matchesShown = true;
+			} else if (matchesShown) {
 				const t = timelines.find((o) => o.selected >= 0) ?? timelines[0];
 				t.onselect(t.selected);
 			}
@@ -147,7 +148,7 @@ function stage(runs, timelines, help, changed, { area, nothing }) {
 	});
 	for (const [i, t] of timelines.entries()) {
 		t.onselect = (span) => {
-			dock.matches = false; // what it shows is no result of a search
+			matchesShown = false;
 			t.arrows = arrowsOf(runs[i], span);
 			t.underlined = waitsOf(runs[i], span).flatMap((wait) => chainSpans(runs[i], wait));
 			dock.replaceChildren(...notes.around(t, span < 0 ? nothing() : details(runs[i], t, span), span < 0 ? null : { span, from: runs[i].start[span], length: runs[i].dur[span] }));
@@ -155,7 +156,7 @@ function stage(runs, timelines, help, changed, { area, nothing }) {
 			changed();
 		};
 		t.onmeasure = () => {
-			dock.matches = false;
+			matchesShown = false;
 			const [from, to] = [...t.measure].sort((a, b) => a - b);
 			dock.replaceChildren(...notes.around(t, area(t), { span: -1, from: Math.round(from), length: Math.round(to - from) }));
 			changed();

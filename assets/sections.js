@@ -66,7 +66,7 @@ const LATE = ["", "compute", "data", "host", "copy", "elsewhere"];
 
 function rankTable(data) {
 	const r = data.rank;
-	return !r ? null : makeTable([
+	return !r?.matched.some((n) => n > 0) ? null : makeTable([
 		{ title: "rank", value: (i) => r.rank[i], show: (i) => sourceName(data, r.source[i]) },
 		{ title: "shared collectives", number: true, value: (i) => r.matched[i], show: (i) => formatCount(r.matched[i]) },
 		{ title: "came last", number: true, value: (i) => r.last[i], show: (i) => withShare(formatCount(r.last[i]), r.last[i], r.matched[i]) },

@@ -16,6 +16,12 @@ function cell(c, row) {
 	return made;
 }
 
+// On a phone what a row is about stands first, since the rest of the table is out of view there.
+function inOrder(columns) {
+	const lead = matchMedia("(max-width: 640px)").matches ? columns.find((c) => c.wide) ?? columns.findLast((c) => c.name) : null;
+	return lead ? [lead, ...columns.filter((c) => c !== lead)] : columns;
+}
+
 // columns: [{ title, value(row) for sorting, show(row) text or node, number, wide: takes the room, words: sentences that wrap,
 // name: one line, cut in its middle; minor: not in narrow windows; spare: not in a narrow dock }]; those that are empty in every row are left out.
 // options: { caption, search: "what the box asks for", rows: how many at first, sort: column, rising }
@@ -25,7 +31,7 @@ export function makeTable(all, rows, options = {}) {
 		const shown = c.show(row);
 		return typeof shown === "string" ? shown : shown?.textContent ?? "";
 	};
-	const columns = rows.length > LOOKED_THROUGH ? all : all.filter((c) => !rows.length || rows.some((row) => text(c, row) !== ""));
+	const columns = inOrder(rows.length > LOOKED_THROUGH ? all : all.filter((c) => !rows.length || rows.some((row) => text(c, row) !== "")));
 	let { rising = false } = options, sort = columns.indexOf(all[options.sort]), limit = options.rows ?? FIRST_ROWS, needle = "";
 	const body = el("tbody"), count = el("span.count", { role: "status" });
 	const more = el("button.more", { type: "button", onclick: () => { limit = Infinity; fill(); } });

@@ -35,10 +35,17 @@ export class Tabs {
 			this.tabs[i].setAttribute("aria-selected", String(s.id === id));
 			this.tabs[i].tabIndex = s.id === id ? 0 : -1;
 		});
+		this.bringTab(this.tabs.find((tab) => tab.tabIndex === 0));
 		this.sections.find((s) => s.id === id).dispatchEvent(new Event("shown"));
 		if (tell)
 			this.onchange();
 		return true;
+	}
+
+	// Where not all tabs fit beside each other.
+	bringTab(tab) {
+		const { left, right } = this.nav.getBoundingClientRect(), at = tab.getBoundingClientRect();
+		this.nav.scrollLeft += at.left < left ? at.left - left : Math.max(0, at.right - right);
 	}
 
 	// The open one for the address, and whether it is what is looked at; null for the first.

@@ -81,14 +81,15 @@ export class Timeline {
 		this.seriesLabels = el("div.series-labels");
 		this.tip = el("div.tip", { role: "presentation" });
 		this.hint = el("div.hint", { role: "presentation" }, "Ctrl + wheel zooms; so does the wheel after a click here");
+		const side = { "a.": "before", "b.": "after" }[this.data.tag]; // of a page of two runs
 		this.root = el("div.timeline", {
 			tabindex: 0, role: "application",
-			"aria-label": "Timeline. W and S zoom, A and D pan, F fits, H goes to the steady steps, slash searches, question mark lists all keys.",
+			"aria-label": `${["Timeline", side].filter(Boolean).join(" ")}. W and S zoom, A and D pan, F fits, H goes to the steady steps, slash searches, question mark lists all keys.`,
 		},
-			el("div.row", {}, el("div.corner", {}, { "a.": "before", "b.": "after" }[this.data.tag] ?? "whole run"), this.overview.canvas),
+			el("div.row", {}, el("div.corner", {}, side ?? "whole run"), this.overview.canvas),
 			el("div.row", {}, el("div.corner.when", {}), this.ruler.canvas),
 			this.view,
-			this.bottom = el("div.row.bottom", { tabindex: 0, role: "region", "aria-label": "Telemetry" }, this.seriesLabels, this.telemetry.canvas),
+			this.bottom = el("div.row.bottom", { tabindex: 0, role: "region", "aria-label": ["Telemetry", side].filter(Boolean).join(" ") }, this.seriesLabels, this.telemetry.canvas),
 			this.tip, this.hint);
 		this.corner = this.root.querySelector(".when");
 		this.series = this.data.series.filter((s) => s.n &&

@@ -286,12 +286,12 @@ def check_colours(driver):
         for name, rgb in colours:
             linear = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in rgb]
             seen[name] = (lab(linear), lab([min(1, max(0, sum(m * c for m, c in zip(row, linear)))) for row in NO_GREEN]))
-        near = [(a, b) for a in seen for b in seen if a < b and math.dist(seen[a][0], seen[b][0]) < 7]
+        near = [(a, b) for a in seen for b in seen if a < b and math.dist(seen[a][0], seen[b][0]) < 9]
         tap.ok(f"no two meanings share a colour ({theme})", not near, near)
         causes = [name for name in seen if name.startswith("--cause-")]
         named = {"--cause-" + name.replace("_", "-") for name in driver.execute_script("return assay.data.enums.cause")}
         tap.ok(f"every cause has a colour ({theme})", named == set(causes), named ^ set(causes))
-        near = [(a, b) for a in causes for b in causes if a < b and math.dist(seen[a][1], seen[b][1]) < 6]
+        near = [(a, b) for a in causes for b in causes if a < b and math.dist(seen[a][1], seen[b][1]) < 7.5]
         tap.ok(f"{len(causes)} causes stay apart without green receptors ({theme})", not near and len(causes) > 10, near)
     driver.execute_script("delete document.documentElement.dataset.theme")
 
@@ -305,6 +305,11 @@ def check_looks(folder):
             load(driver, page)
             extra = driver.execute_script("return document.documentElement.scrollWidth - innerWidth")
             tap.ok(f"nothing is wider than {width} pixels", extra <= 0, extra)
+            leads, seen = driver.execute_script("""
+                assay.tabs.show("trust");
+                const tab = assay.tabs.tabs.at(-1).getBoundingClientRect(), heads = [...document.querySelectorAll("#kernels .table:has(input) th")].map((h) => h.textContent);
+                return [heads.indexOf("name") === 0, tab.left >= 0 && tab.right <= innerWidth];""")
+            tap.ok(f"the name of a kernel stands first where the rest is out of view, and the open tab is in view, at {width} pixels", leads == (width <= 640) and seen, (leads, seen))
             before = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
             driver.execute_script("document.querySelector('header button').click()")
             after = driver.execute_script("return getComputedStyle(document.body).backgroundColor")

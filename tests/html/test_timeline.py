@@ -131,6 +131,7 @@ def check_query(driver):
         return [n, m.count];""")
     tap.ok("a query holds for events by length, name and step", want == got > 0, (want, got))
     tap.ok("its results stand in a table", "Matches by name" in driver.find_element(By.CSS_SELECTOR, ".details").text)
+    tap.ok("elements keep the methods that tools for accessibility call", driver.execute_script("return [...document.querySelectorAll('*')].every((e) => typeof e.matches === 'function')"))
     box.clear()
     box.send_keys("gemm")
     want, got = driver.execute_script("""
