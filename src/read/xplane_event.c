@@ -236,8 +236,8 @@ static bool is_made_anew(const xplane_event *ev, const xplane_stat_meta *meta)
 	       ev->stat[XPLANE_STEP_ORIGIN].field;
 }
 
-static void show_stat(xplane *x, const xplane_stat_meta *meta, const xplane_value *v,
-		      assay_str whole)
+static inline void show_stat(xplane *x, const xplane_stat_meta *meta, const xplane_value *v,
+			     assay_str whole)
 {
 	*assay_push(&x->shown) = (xplane_shown){meta, *v};
 	assay_str *last = x->runs.n ? &x->runs.p[x->runs.n - 1] : NULL;
@@ -392,10 +392,24 @@ typedef struct event_head {
 	bool has_meta;
 } event_head;
 
+/* Stats of fewer than 128 bytes from the cursor on, as nearly all are. */
+static inline void take_short_stats(xplane *x, assay_proto *c, xplane_event *ev)
+{
+	const uint8_t *p = c->p;
+	while (c->end - p >= 2 && p[0] == TAG(XEVENT_STATS, BYTES) && p[1] < 0x80 &&
+	       p[1] <= c->end - p - 2) {
+		size_t n = p[1];
+		take_stat(x, &(xplane_stat_at){{(const char *)p, 2 + n}, {(const char *)p + 2, n}},
+			  false, ev);
+		p += 2 + n;
+	}
+	c->p = p;
+}
+
 static bool walk_event(xplane *x, assay_str message, event_head *h, xplane_event *ev)
 {
 	assay_proto c = assay_proto_on(message);
-	for (assay_field f; assay_proto_next_padded(&c, &f);) {
+	for (assay_field f; take_short_stats(x, &c, ev), assay_proto_next_padded(&c, &f);) {
 		if (f.number == XEVENT_STATS && f.wire == ASSAY_WIRE_BYTES) {
 			take_stat(x, &(xplane_stat_at){f.whole, f.bytes}, false, ev);
 			continue;
