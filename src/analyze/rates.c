@@ -6,6 +6,7 @@
 #include "base/input.h"
 #include "base/json.h"
 #include "base/test.h"
+#include "model/machine.h"
 
 enum { FILE_MAX = 1 << 20 };
 
@@ -90,30 +91,12 @@ static const struct device *by_numbers(const struct told *t, const char **also)
 	return found;
 }
 
-/* Row of device for a row of device_time. AMD's tracer numbers GPUs behind the processors, the
- * header counts them from 0: where all devices of the header are alike, any of them will do. */
-static uint32_t device_row(const assay_tables *t, uint32_t device_time)
-{
-	const assay_device_table *d = &t->device;
-	uint32_t alike = ASSAY_NO_ROW;
-	bool differ = false;
-	for (uint32_t i = 0; i < d->n; i++) {
-		if (assay_group_of(t, d->source[i]) != t->device_time.source[device_time])
-			continue;
-		if (d->id[i] == t->device_time.device[device_time])
-			return i;
-		if (alike == ASSAY_NO_ROW)
-			alike = i;
-		differ |= d->name[i] != d->name[alike] || d->units[i] != d->units[alike] ||
-			  d->memory[i] != d->memory[alike];
-	}
-	return differ ? ASSAY_NO_ROW : alike;
-}
-
 static struct told told_of(const assay_run *run, uint32_t device_time)
 {
 	const assay_device_table *d = &run->part.t.device;
-	uint32_t i = device_row(&run->part.t, device_time);
+	const assay_device_time_table *of = &run->part.t.device_time;
+	uint32_t i =
+		assay_device_row(&run->part.t, of->source[device_time], of->device[device_time]);
 	if (i == ASSAY_NO_ROW)
 		return (struct told){.units = -1};
 	return (struct told){.name = assay_text(run, d->name[i]),

@@ -43,6 +43,24 @@ assay_str assay_machine_of(const assay_run *run, uint32_t group)
 	return assay_machine_in_path(assay_text(run, t->source.path[group]));
 }
 
+uint32_t assay_device_row(const assay_tables *t, uint32_t process, int64_t number)
+{
+	const assay_device_table *d = &t->device;
+	uint32_t alike = ASSAY_NO_ROW;
+	bool differ = false;
+	for (uint32_t i = 0; i < d->n; i++) {
+		if (assay_group_of(t, d->source[i]) != process)
+			continue;
+		if (d->id[i] == number)
+			return i;
+		if (alike == ASSAY_NO_ROW)
+			alike = i;
+		differ |= d->name[i] != d->name[alike] || d->units[i] != d->units[alike] ||
+			  d->memory[i] != d->memory[alike];
+	}
+	return differ ? ASSAY_NO_ROW : alike;
+}
+
 TEST(a_machine_is_found_in_facts_and_in_file_names)
 {
 	assay_run *run = assay_run_new();
@@ -57,6 +75,25 @@ TEST(a_machine_is_found_in_facts_and_in_file_names)
 	run->part.source = b;
 	assay_meta_add(&run->part, "hostname", ASSAY_S("\"gpu1\""));
 	CHECK(assay_str_is(assay_machine_of(run, b), "gpu1"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_device_with_another_number_is_like_those_of_the_header)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	uint32_t source = assay_add(t, ASSAY_T_source), a = assay_add(t, ASSAY_T_device);
+	t->device.source[a] = source;
+	t->device.id[a] = 0;
+	CHECK(assay_device_row(t, source, 0) == a && assay_device_row(t, source, 2) == a);
+	CHECK(assay_device_row(t, source + 1, 0) == ASSAY_NO_ROW);
+	uint32_t b = assay_add(t, ASSAY_T_device);
+	t->device.source[b] = source;
+	t->device.id[b] = 1;
+	t->device.units[b] = 8;
+	CHECK(assay_device_row(t, source, 1) == b);
+	CHECK(assay_device_row(t, source, 2) == ASSAY_NO_ROW);
 	assay_run_free(run);
 	return 0;
 }

@@ -11,4 +11,9 @@ assay_str assay_machine_in_path(assay_str path);
 /* Of the source that stands for a process; nothing when it is not known. */
 assay_str assay_machine_of(const assay_run *run, uint32_t group);
 
+/* Row of device of a process's GPU of that number; ASSAY_NO_ROW. AMD's tracer numbers GPUs behind
+ * the processors, headers count them from 0: where all devices of the header are alike, any of them
+ * will do. process: the source that stands for its files. */
+uint32_t assay_device_row(const assay_tables *t, uint32_t process, int64_t number);
+
 #endif

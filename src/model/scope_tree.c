@@ -39,8 +39,25 @@ static bool is_counted(assay_str name)
 	return false;
 }
 
+/* PyTorch's emit_nvtx: "aten::mul, seq = 12, op_id = 34, sizes = [[2], []]". */
+static size_t operator_name(assay_str name)
+{
+	static const char *const numbers[] = {", seq = ", ", op_id = "};
+	const char *at = name.p, *end = name.p + name.n;
+	for (; (at = memchr(at, ',', (size_t)(end - at))); at++)
+		for (size_t i = 0; i < ASSAY_COUNT_OF(numbers); i++)
+			if (assay_str_starts((assay_str){at, (size_t)(end - at)}, numbers[i]))
+				return (size_t)(at - name.p);
+	return name.n;
+}
+
 size_t assay_scope_stem(assay_str name)
 {
+	if (!name.n)
+		return 0;
+	size_t of_operator = operator_name(name);
+	if (of_operator && of_operator < name.n)
+		return of_operator;
 	size_t n = name.n - assay_digits_last(name);
 	if (n == name.n || n < 2)
 		return name.n;
@@ -71,6 +88,10 @@ TEST(names_lose_the_number_of_an_instance)
 		     {"Train_Step_3", "Train_Step"},
 		     {"layer 3", "layer 3"},
 		     {"footstep 3", "footstep 3"},
+		     {"aten::mul, op_id = 322567", "aten::mul"},
+		     {"MulBackward0, seq = 1, op_id = 2, sizes = [[2, 3]]", "MulBackward0"},
+		     {"f(int, int)", "f(int, int)"},
+		     {", seq = 1", ", seq = 1"},
 		     {"#7", "#7"},
 		     {"7", "7"},
 		     {"", ""}};

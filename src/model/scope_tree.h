@@ -16,7 +16,8 @@ typedef struct assay_scope_tree {
 bool assay_scope_tree_add(assay_scope_tree *t, int64_t child, int64_t parent);
 void assay_scope_tree_free(assay_scope_tree *t); /* empty and usable again */
 
-/* Length of a range's name without the number of one instance: "ProfilerStep#7", "step 7". */
+/* Length of a range's name without the number of one instance: "ProfilerStep#7", "step 7",
+ * "aten::mul, op_id = 7". */
 size_t assay_scope_stem(assay_str name);
 
 #endif

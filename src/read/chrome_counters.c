@@ -21,6 +21,7 @@ static void take_args(assay_run *run, uint32_t host, assay_arena *scratch)
 		t->kernel[r] = run->part.t.host.name[host];
 		t->name[r] = assay_intern(&run->part.strings, assay_json_unescape(scratch, key));
 		t->value[r] = number;
+		t->source[r] = run->part.source;
 	}
 }
 

@@ -328,6 +328,7 @@ static void put_sum(reader *r)
 	t->total[s] = total;
 	t->min[s] = number(r, F_MIN, -1);
 	t->max[s] = number(r, F_MAX, -1);
+	t->source[s] = r->part->source;
 }
 
 static const table_kind kinds[] = {

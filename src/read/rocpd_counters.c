@@ -72,6 +72,7 @@ static void add_counted(assay_rocpd_instance *x, const assay_rocpd_event *e, ass
 	t->corr[r] = e->stack;
 	t->value[r] = value;
 	t->name[r] = name;
+	t->source[r] = x->part->source;
 	if (e->gpu == ASSAY_NO_ROW)
 		return;
 	t->dispatch[r] = g->dispatch[e->gpu];

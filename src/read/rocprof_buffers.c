@@ -237,6 +237,7 @@ static void take_counters(assay_rocprof_process *p, const assay_rocprof_record *
 			assay_rocprof_get(r, ASSAY_SLOT_KERNEL, UINT64_MAX), 0, 0);
 		t->name[m] = assay_rocprof_pend(p, ASSAY_PENDING_COUNTER, id, 0, 0);
 		t->value[m] = value;
+		t->source[m] = p->part->source;
 	}
 }
 

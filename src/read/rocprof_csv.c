@@ -357,6 +357,7 @@ const assay_reader assay_reader_rocprof_csv = {
 	.read = csv_read,
 	.parts = parts,
 	.alone = true,
+	.ranked = true,
 	.traits = ASSAY_TRAIT_ROCTX | ASSAY_TRAIT_FROM_START,
 };
 

@@ -320,6 +320,7 @@ static void add_counter(csv_worker *w, assay_sid name, double value)
 	t->pmc.kernel[r] = (assay_sid)w->v[CSV_NAME];
 	t->pmc.name[r] = name;
 	t->pmc.value[r] = value;
+	t->pmc.source[r] = w->part.source;
 }
 
 /* Passes that did not measure the counter leave the cell empty, or write nan. */
@@ -416,10 +417,10 @@ void assay_csv_put_alloc(csv_worker *w)
 	bool small = v[CSV_AGENT] <= INT32_MAX;
 	if (v[CSV_SIZE] > INT64_MAX || (!small && v[CSV_AGENT] != UINT64_MAX))
 		assay_count(&w->part, ASSAY_ISSUE_wide_value, 1);
-	uint32_t track = ASSAY_NO_ROW;
-	if (v[CSV_THREAD] != UINT64_MAX)
-		track = assay_thread_track(&w->part, (int64_t)v[CSV_PROCESS],
-					   (int64_t)v[CSV_THREAD]);
+	/* without a thread of its own, a nameless one says whose it is */
+	bool known = v[CSV_THREAD] != UINT64_MAX;
+	uint32_t track = assay_thread_track(&w->part, known ? (int64_t)v[CSV_PROCESS] : -1,
+					    known ? (int64_t)v[CSV_THREAD] : -1);
 	uint32_t r = assay_add(t, ASSAY_T_alloc);
 	t->alloc.ts[r] = (int64_t)v[CSV_START];
 	t->alloc.track[r] = track;
@@ -445,6 +446,7 @@ void assay_csv_put_stat(csv_worker *w)
 	t->stat.total[r] = signed_or_absent(w->v[CSV_TOTAL]);
 	t->stat.min[r] = signed_or_absent(w->v[CSV_MIN]);
 	t->stat.max[r] = signed_or_absent(w->v[CSV_MAX]);
+	t->stat.source[r] = w->part.source;
 }
 
 void assay_csv_put_length(csv_worker *w)
@@ -458,6 +460,7 @@ void assay_csv_put_length(csv_worker *w)
 	t->stat.name[r] = (assay_sid)w->v[CSV_NAME];
 	t->stat.calls[r] = 1;
 	t->stat.total[r] = t->stat.min[r] = t->stat.max[r] = ns;
+	t->stat.source[r] = w->part.source;
 }
 
 void assay_csv_join_stats(assay_stat_table *t, size_t first)

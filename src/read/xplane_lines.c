@@ -156,6 +156,7 @@ static void add_aggregate(xplane *x, const xplane_line *line, const xplane_event
 	x->part->t.stat.name[r] = ev->name;
 	x->part->t.stat.calls[r] = ev->occurrences;
 	x->part->t.stat.total[r] = ev->dur;
+	x->part->t.stat.source[r] = x->part->source;
 }
 
 /* Fields a line has beyond its events and what its track says. */

@@ -193,7 +193,8 @@ TEST(cells_are_quoted_and_absent_ones_empty)
 	FILE *f = open_memstream(&text, &n);
 	assay_csv_table(run, ASSAY_T_stat, f);
 	fclose(f);
-	CHECK(!strcmp(text, "domain,name,calls,total,min,max\r\n,\"a \"\"b\"\", c\",0,-5,,\r\n"));
+	CHECK(!strcmp(text,
+		      "domain,name,calls,total,min,max,source\r\n,\"a \"\"b\"\", c\",0,-5,,,\r\n"));
 	free(text);
 	assay_run_free(run);
 	return 0;

@@ -294,7 +294,8 @@ static void put_counter(writer *w, uint32_t r)
 	uint64_t key[2] = {t->corr[r], t->dispatch[r]};
 	uint32_t g = assay_map_get(&w->kernel_of, assay_hash(key, sizeof key, 0)), grid[3];
 	char value[40];
-	if (g == ASSAY_MAP_ABSENT || w->placed[r])
+	if (g == ASSAY_MAP_ABSENT || w->placed[r] ||
+	    (t->source[r] != ASSAY_NO_ROW && assay_group_of(w->t, t->source[r]) != w->group))
 		return;
 	w->placed[r] = 1;
 	assay_grid_items(&w->grids, g, grid);
@@ -461,7 +462,8 @@ static void leave_out(const writer *w, assay_left_out *left)
 	for (size_t i = 0; i < t->api.n; i++)
 		ids += t->api.external[i] != 0;
 	for (size_t i = 0; i < t->alloc.n; i++)
-		threads += t->alloc.track[i] != ASSAY_NO_ROW;
+		threads +=
+			t->alloc.track[i] != ASSAY_NO_ROW && t->track.tid[t->alloc.track[i]] >= 0;
 	for (size_t i = 0; i < t->pmc.n; i++)
 		counters += !w->placed[i];
 	uint64_t makers = 0;

@@ -9,6 +9,7 @@
 #include "base/input.h"
 #include "base/json.h"
 #include "base/sort.h"
+#include "model/machine.h"
 #include "names/copies.h"
 
 enum { TYPE_KINDS = 8 };
@@ -51,11 +52,8 @@ bool xplane_arg_number(const xplane_writer *w, assay_sid args, const char *key, 
 
 static bool is_amd(const xplane_writer *w, uint32_t source, int64_t device)
 {
-	const assay_device_table *d = &w->t->device;
-	for (size_t i = 0; i < d->n; i++)
-		if (assay_group_of(w->t, d->source[i]) == source && d->id[i] == device)
-			return assay_device_vendor(w->run, i) == ASSAY_VENDOR_AMD;
-	return false;
+	uint32_t row = assay_device_row(w->t, source, device);
+	return row != ASSAY_NO_ROW && assay_device_vendor(w->run, row) == ASSAY_VENDOR_AMD;
 }
 
 struct text {
@@ -405,11 +403,9 @@ static void stat_real(xplane_out *p, const char *name, double v)
 static uint32_t rated_device(const assay_tables *t)
 {
 	uint32_t of = t->roof.n ? t->roof.device[0] : ASSAY_NO_ROW;
-	for (uint32_t i = 0; of < t->device_time.n && i < t->device.n; i++)
-		if (t->device.id[i] == t->device_time.device[of] &&
-		    assay_group_of(t, t->device.source[i]) == t->device_time.source[of])
-			return i;
-	return ASSAY_NO_ROW;
+	return of < t->device_time.n
+		       ? assay_device_row(t, t->device_time.source[of], t->device_time.device[of])
+		       : ASSAY_NO_ROW;
 }
 
 /* What xprof's roofline wants to know, of devices of the same name as the one that assay rated. Its
@@ -465,11 +461,9 @@ static void put_properties(xplane_writer *w, xplane_out *p, const struct device 
 				  assay_text(w->run, m->value[i]));
 		found++;
 	}
-	for (uint32_t i = 0; !found && i < w->t->device.n; i++)
-		if (w->t->device.source[i] == d->source && w->t->device.id[i] == d->id) {
-			put_device_row(w, p, i);
-			return;
-		}
+	uint32_t row = found ? ASSAY_NO_ROW : assay_device_row(w->t, d->source, d->id);
+	if (row != ASSAY_NO_ROW)
+		put_device_row(w, p, row);
 }
 
 /* ------------------------------------------------------------------ all devices */

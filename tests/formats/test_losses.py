@@ -85,7 +85,7 @@ def rows_of(path, db):
             for k in ("detail", "source", "row_id", "lent", "created", "destroyed", "row", *(["id"] if "row_id" not in r else [])):
                 r.pop(k, None)
         # not details that say nothing, nor what never ended (it lasts to the end then)
-        rows = [r for r in get[name] if any(v not in (None, 0, ()) for v in r.values()) and not nameless(r.get("track"))
+        rows = [r for r in get[name] if any(v not in (None, 0, ()) for v in r.values()) and not (name == "host" and nameless(r.get("track")))
                 and r.get("dur", 0) is not None]
         get["not " + name] = len(get[name]) - len(rows)
         get[name] = rows

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Every format that is read into every format that is written: the device work stays, and what is left out
-is said exactly, by SQL on the input."""
+is said exactly, by SQL on the input. UPDATE=1 writes the table of what arrives into docs/formats/README.md."""
 import json
+import os
 import pathlib
 import sys
 import tempfile
@@ -53,6 +54,18 @@ WRITERS = {
 }
 TABLES = ("out.csv/", "out.db")  # they are not read back
 WORK = f"select count(*), sum(dur), ({COUNT}launch where host is not null) from gpu"
+HOST = COUNT + "host where kind in "
+KINDS = {  # what a table of the model counts as, in the table of the documentation
+    "work": COUNT + "gpu", "launches": COUNT + "launch where host is not null", "calls": HOST + "('runtime', 'driver')",
+    "ranges": HOST + "('user_annotation', 'marker', 'process_range')", "operators": HOST + "('cpu_op')", "frames": HOST + "('python_function')",
+    "other spans": HOST + "('other', 'overhead', 'instant')", "waits": COUNT + "sync", "device ranges": COUNT + "mark",
+    "arrows": COUNT + "flow where phase = 115 and cat is not 'ac2g'", "memory": COUNT + "alloc", "counters": COUNT + "counter",
+    "hardware counters": COUNT + "pmc", "sums": COUNT + "stat", "samples": COUNT + "sample", "scope ids": COUNT + "given_scope",
+    "streams": COUNT + "stream",
+}
+ALL_KINDS = "select " + ", ".join(f"({q}) k{i}" for i, q in enumerate(KINDS.values()))
+NAMES = {"out.json": "chrome", "out.pftrace.gz": "perfetto", "out.xplane.pb": "xplane", "out.grouped.xplane.pb": "xplane-grouped",
+         "out.rocpd.db": "rocpd", "out.rocprof/": "rocprof-csv"}
 CALLS = '"Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp","End_Timestamp"\n'
 
 
@@ -74,24 +87,49 @@ def inputs(tmp):
     yield "xplane", tap.ROOT / "tests/xplane/jax.xplane.pb.gz"
     yield "rocprof_csv", made
     yield "nsys", tap.ROOT / "tests/fuzz/seeds/nsys/made.sqlite"
+    yield "rocprof_json", tap.ROOT / "tests/fuzz/seeds/rocprof_json/tables_first.json"
+    yield "nsys_csv", tap.ROOT / "tests/cases/report/nvprof/in.csv"
     for name, out in (("perfetto", "in.pftrace"), ("rocpd", "in.rocpd.db")):
         tap.run("convert", demo / "train.json.gz", tmp / out)
         yield name, tmp / out
 
 
+def missing(before, after):
+    """Kinds of rows that did not arrive, and those of which a part did."""
+    gone = [f"{kind}" if not b else f"some {kind}" for kind, a, b in zip(KINDS, before, after) if b < a]
+    return "all" if not gone else "all but " + ", ".join(gone)
+
+
 def check(name, path, folder):
+    """Returns its row of the table."""
     want = rows(path, WORK)
+    kinds, lost = rows(path, ALL_KINDS)[0], {}
     counts = {what: rows(path, query)[0][0] for what, query in LOSSES.items()}
     for out, lacks in WRITERS.items():
         target = f"{folder}/{out}"
         code, _, err = tap.run("convert", path, target)
         back = want if out in TABLES or code else rows(target, WORK)
         tap.ok(f"{name} goes into {out} with all its work", code == 0 and back == want, f"{err}\n{want}\n{back}")
+        if out in NAMES and code == 0:
+            lost[out] = missing(kinds, rows(target, ALL_KINDS)[0])
         if lacks is None:
             continue
         told = {k: v for k, v in tap.not_written(err).items() if k in LOSSES}
         tap.ok(f"what {out} leaves out of {name} is said exactly", told == {k: counts[k] for k in lacks if counts[k]},
                f"{told}\n{counts}")
+    return f"| {name} | " + " | ".join(lost.get(out, "nothing") for out in NAMES) + " |"
+
+
+def check_table(made):
+    """The documentation's table of what arrives is what arrived."""
+    head = ["| in \\ out | " + " | ".join(NAMES.values()) + " |", "|---|" + "---|" * len(NAMES)]
+    page = tap.ROOT / "docs/formats/README.md"
+    text, table = page.read_text(), "\n".join(head + made)
+    before, _, rest = text.partition(head[0])
+    after = rest[rest.find("\n\n"):]
+    if os.environ.get("UPDATE"):
+        page.write_text(before + table + after)
+    tap.ok("docs/formats/README.md says what arrives of every format in every other", table in page.read_text(), table)
 
 
 def check_list():
@@ -110,6 +148,9 @@ def check_list():
 def check_each(tmp):
     """A job goes into a folder one process at a time, with the rows it has as a whole."""
     job = tap.ROOT / "demo/ddp"
+    code, _, err = tap.run("convert", job, tmp / "both.rocprof/")
+    ranks = rows(tmp / "both.rocprof", "select distinct rank from source order by 1") if code == 0 else err
+    tap.ok("tables of rocprofv3 keep the ranks of a job", ranks == [[0], [1]], ranks)
     for to, end in (("chrome", ".json"), ("perfetto", ".pftrace"), ("rocpd", ".rocpd.db"), ("xplane", ".xplane.pb")):
         out = tmp / f"each-{to}"
         code, _, err = tap.run("convert", "--each", "--to", to, job, out)
@@ -137,10 +178,12 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         tmp = pathlib.Path(name)
         check_each(tmp)
+        made = []
         for kind, path in inputs(tmp):
             folder = tmp / f"out-{kind}"
             folder.mkdir()
-            check(kind, path, folder)
+            made.append(check(kind, path, folder))
+        check_table(made)
 
 
 main()

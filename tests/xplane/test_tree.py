@@ -67,6 +67,25 @@ def check_again(folder, log, files):
            left == ["notes.txt", "rank0.xplane.pb", "rank1.xplane.pb"], left)
 
 
+MEMORY = ('"Kind","Operation","Agent_Id","Allocation_Size","Address","Correlation_Id","Start_Timestamp","End_Timestamp"\n'
+          '"M","MEMORY_ALLOCATION_ALLOCATE","Agent 1",%d,"0x10",1,10,20\n')
+KERNEL = ('"Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Dispatch_Id","Kernel_Id","Kernel_Name","Correlation_Id","Start_Timestamp",'
+          '"End_Timestamp"\n"KERNEL_DISPATCH","Agent 1",1,0,7,1,1,"k",1,1000,2000\n')
+
+
+def check_threadless(folder):
+    """Tables of rocprofv3 do not say which thread took memory, but whose it is."""
+    job, log = folder / "amd", folder / "amd-log"
+    job.mkdir()
+    for rank in range(2):
+        (job / f"rank{rank}_7{rank}_kernel_trace.csv").write_text(KERNEL)
+        (job / f"rank{rank}_7{rank}_memory_allocation_trace.csv").write_text(MEMORY % (100 + rank))
+    code, _, err = tap.run("convert", "--to", "xplane", job, f"{log}/")
+    files = sorted(log.rglob("*.pb"))
+    held = [json.loads(tap.run("sql", "--format", "json", f, "select bytes from alloc")[1]) for f in files]
+    tap.ok("memory of no thread is in the file of its rank alone", held == [[{"bytes": 100}], [{"bytes": 101}]], f"{err} {held}")
+
+
 def check_names(folder):
     log = folder / "run"
     code, _, err = tap.run("convert", "--to", "xplane-grouped", tap.ROOT / "demo/run", f"{log}/")
@@ -121,6 +140,7 @@ def main():
         log, files = check_job(folder)
         check_xprof(log, files)
         check_again(folder, log, files)
+        check_threadless(folder)
         check_names(folder)
 
 

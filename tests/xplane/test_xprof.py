@@ -98,7 +98,7 @@ def spans(events, names=False):
 
 def plain(name):
     """The name of an operator or module without what tells instances apart, and without signs HLO names cannot have."""
-    name = re.sub(r"\(\d+\)$|\.\d+$|#\d+$", "", name)
+    name = re.sub(r"\(\d+\)$|\.\d+$|#\d+$|, (seq|op_id) = .*", "", name)
     return re.sub(r"[^A-Za-z]", "", name)
 
 
@@ -128,7 +128,7 @@ def check_meaning(name, source, tools, report):
     scopes = json.loads(tap.run("scopes", "--json", source)[1])
     want = collections.Counter()
     for s in scopes["scopes"]:
-        want[framework_name(s["path"])] += s["gpu_self_ns"]
+        want[framework_name(re.sub(r"#\d+$|, (seq|op_id) = .*", "", part) for part in s["path"])] += s["gpu_self_ns"]
     want["no scope"] += scopes["gpu_sum_in_no_scope_ns"]
     want = {k: v for k, v in want.items() if v}
     got, idle = operators(tools["framework_op_stats"])
@@ -371,11 +371,14 @@ def main():
         return
     with tempfile.TemporaryDirectory() as tmp:
         folder = pathlib.Path(tmp)
-        sources = [tap.ROOT / "demo/run", tap.ROOT / "demo/train.json.gz", HERE / "jax.xplane.pb.gz"]
-        if (tap.CORPUS / "tracelens/mi300/jax_conv.xplane.pb").exists():
-            sources.append(tap.CORPUS / "tracelens/mi300/jax_conv.xplane.pb")
-        else:
-            tap.skip("xprof: a JAX profile of an MI300X", f"no corpus at {tap.CORPUS}")
+        sources = [tap.ROOT / "demo/run", tap.ROOT / "demo/train.json.gz", HERE / "jax.xplane.pb.gz",
+                   tap.ROOT / "tests/cases/info/capture-amd/in.asy"]
+        for what, path in (("a JAX profile of an MI300X", "tracelens/mi300/jax_conv.xplane.pb"),
+                           ("a PyTorch job of two H100 by nsys", "nsys/h100_2gpu_1s.sqlite")):
+            if (tap.CORPUS / path).exists():
+                sources.append(tap.CORPUS / path)
+            else:
+                tap.skip(f"xprof: {what}", f"no corpus at {tap.CORPUS}")
         rows = {}
         for source in sources:
             for mode in MODES:
