@@ -259,7 +259,18 @@ static void find_others(struct shared *x)
 
 static bool has_other(const struct shared *x)
 {
-	return x->taken * 10 >= x->c->whole;
+	return x->taken > 0 && x->taken * 10 >= x->c->whole;
+}
+
+static uint32_t other_group(const struct shared *x)
+{
+	const assay_tables *t = &x->run->part.t;
+	return assay_group_of(t, t->device_time.source[x->other]);
+}
+
+static const char *other_pid(const struct shared *x)
+{
+	return assay_fmt_safe(x->c->scratch, assay_fact_of_group(x->run, other_group(x), "pid"));
 }
 
 /* ------------------------------------------------------------------ the finding */
@@ -297,14 +308,11 @@ static void tell_rest(const struct shared *x, assay_found *f)
 			(unsigned long long)x->foreign);
 	if (!has_other(x))
 		return;
-	uint32_t group =
-		assay_group_of(&x->run->part.t, x->run->part.t.device_time.source[x->other]);
-	assay_str pid = assay_fact_of_group(x->run, group, "pid");
-	assay_str command = assay_fact_of_group(x->run, group, "command");
+	assay_str command = assay_fact_of_group(x->run, other_group(x), "command");
 	command.n = command.n < COMMAND ? command.n : COMMAND;
 	f->fact[n++] = assay_printf(
-		x->c->scratch, "process %.*s of this recording (%s) works on it for %s%s",
-		(int)pid.n, pid.p, assay_fmt_safe(x->c->scratch, command),
+		x->c->scratch, "process %s of this recording (%s) works on it for %s%s",
+		other_pid(x), assay_fmt_safe(x->c->scratch, command),
 		assay_fmt_time(time, x->taken / steps), x->c->steps ? " a step" : "");
 }
 
@@ -329,6 +337,11 @@ static void tell(const struct shared *x)
 			 .confidence = proved ? 0.9 : 0.6};
 	f.fix = proved ? "stop the other process on the GPU, or move it to another (nvidia-smi, amd-smi process show who it is)"
 		       : "look for another process on the GPU (nvidia-smi, amd-smi), and for clocks that fall under power or heat: record with telemetry";
+	if (has_other(x))
+		f.fix = assay_printf(
+			c->scratch,
+			"end process %s, which this program started, or give it another GPU",
+			other_pid(x));
 	f.text = assay_printf(c->scratch, "%s %s",
 			      proved ? "another process uses the GPU: it takes"
 				     : "the GPU is slower at times than it usually is: that takes",
@@ -405,5 +418,39 @@ TEST(a_kernel_that_works_on_more_in_another_place_is_not_slow)
 {
 	CHECK_EQ(slow_ones(400), 0);
 	CHECK_EQ(slow_ones(900), 1);
+	return 0;
+}
+
+TEST(work_of_another_process_on_the_device_is_counted_within_the_window)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_order order;
+	assay_arena scratch = {0};
+	assay_window w = {.device = 0, .from = 100, .to = 300};
+	assay_find_ctx c = {.order = &order, .w = &w, .scratch = &scratch, .whole = 200};
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t source = assay_add(t, ASSAY_T_source);
+		t->source.group[source] = source;
+		run->part.source = source;
+		assay_hand_gpu(run, "gemm", 50, 100, ASSAY_NO_ROW);
+		assay_hand_gpu(run, "gemm", 250, 100, ASSAY_NO_ROW);
+		uint32_t d = assay_add(t, ASSAY_T_device_time);
+		t->device_time.source[d] = source;
+		t->device_time.device[d] = 0;
+	}
+	assay_kernels(run);
+	assay_order_build(&order, run);
+	struct shared x = {.run = run, .c = &c};
+	find_others(&x);
+	CHECK(x.other == 1 && has_other(&x));
+	CHECK_EQ(x.taken, 50 + 50);
+	t->source.rank[1] = 1; /* ranks share it on purpose */
+	x = (struct shared){.run = run, .c = &c};
+	find_others(&x);
+	CHECK(!has_other(&x));
+	assay_order_free(&order);
+	assay_arena_free(&scratch);
+	assay_run_free(run);
 	return 0;
 }
