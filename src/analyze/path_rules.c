@@ -84,7 +84,8 @@ struct matcher {
 	assay_path_changes *out;
 	assay_path *path;
 	assay_arena scratch;
-	bool by_name; /* some rule goes by names: else of_name, of_scope and lent are not there */
+	bool by_name;   /* some rule goes by names: else of_name, of_scope and lent are not there */
+	bool work_only; /* all rules are of classes of GPU work: threads and waits stay */
 	uint8_t of_class[ASSAY_PATH_CLASSES]; /* first rule for a class, or NO_RULE */
 	uint8_t *of_name;                     /* by string id: rule, NO_RULE or NOT_ASKED */
 	uint8_t *of_scope;  /* by row of scope, with the ranges around it; same coding */
@@ -571,11 +572,15 @@ bool assay_path_what_ifs_apply(const assay_path_graph *g, const assay_path_what_
 	struct matcher m = {.g = g, .rules = rules, .out = changes, .path = out};
 	bool ok = true;
 	memset(m.of_class, NO_RULE, sizeof m.of_class);
-	for (size_t i = rules->n; i-- > 0;)
-		if (rules->p[i].class < 0)
+	m.work_only = true;
+	for (size_t i = rules->n; i-- > 0;) {
+		int class = rules->p[i].class;
+		if (class < 0)
 			m.by_name = true;
 		else
-			m.of_class[rules->p[i].class] = (uint8_t)i;
+			m.of_class[class] = (uint8_t)i;
+		m.work_only = m.work_only && class >= 0 && class < ASSAY_CLASS_COUNT;
+	}
 	for (size_t i = 0; i < rules->n; i++)
 		*assay_push(&out->rules) = (assay_path_rule){.text = rules->p[i].pattern.p};
 	if (m.by_name) {
@@ -587,8 +592,10 @@ bool assay_path_what_ifs_apply(const assay_path_graph *g, const assay_path_what_
 			lend_rules(&m);
 	}
 	change_work(&m);
-	change_threads(&m);
-	change_deps(&m);
+	if (!m.work_only) {
+		change_threads(&m);
+		change_deps(&m);
+	}
 	for (size_t i = 0; ok && i < rules->n; i++) {
 		const assay_path_rule *r = &out->rules.p[i];
 		if (!r->spans && !r->work && !r->waits)

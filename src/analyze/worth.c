@@ -23,8 +23,17 @@ struct assay_worth {
 	uint32_t before, within; /* work that begins before the window, and before its end */
 	const bool *mine;        /* by work: of the device that the window is of */
 	assay_path_knots knots;
-	int64_t length; /* replayed as it was */
+	int64_t length;             /* replayed as it was */
+	assay_path_changes changes; /* of the question at hand; its memory serves the next one */
 };
+
+/* When the graph is there. */
+static assay_path_changes *no_changes(assay_worth *w)
+{
+	assay_vec_reserve(&w->changes.len, w->g.points);
+	w->changes.len.n = w->changes.dur.n = w->changes.lag.n = 0;
+	return &w->changes;
+}
 
 static void last_end(const assay_worth *w, uint32_t from, uint32_t to, int64_t *end)
 {
@@ -153,6 +162,7 @@ void assay_worth_close(assay_worth *w)
 {
 	assay_beside_drop(&w->maker);
 	if (w->g.run) {
+		assay_path_changes_free(&w->changes);
 		assay_path_knots_free(&w->knots);
 		assay_path_graph_free(&w->g);
 	}
@@ -192,34 +202,32 @@ static size_t rules_for(assay_worth *w, const char *what_if, const char *text[2]
 bool assay_worth_shorter(assay_worth *w, const int64_t *dur, int64_t stall, double *share)
 {
 	const assay_path_graph *g = &w->g;
-	assay_path_changes changes = {.len = {0}};
 	if (!is_usable(w))
 		return false;
+	assay_path_changes *changes = no_changes(w);
 	for (uint32_t i = 0; i < g->work; i++)
 		if (dur[g->gpu[i]] >= 0)
-			*assay_push(&changes.dur) = (assay_path_change){i, dur[g->gpu[i]]};
+			*assay_push(&changes->dur) = (assay_path_change){i, dur[g->gpu[i]]};
 	for (uint32_t d = 0; d < g->deps; d++) {
 		uint8_t kind = g->dep[d].kind;
 		if ((kind == ASSAY_DEP_STREAM || kind == ASSAY_DEP_LAUNCH) &&
 		    g->base.lag[d] >= stall)
-			*assay_push(&changes.lag) =
+			*assay_push(&changes->lag) =
 				(assay_path_change){d, g->typical[kind][ASSAY_GPU_KERNEL]};
 	}
-	int64_t saved = w->length - replayed_length(w, &changes);
-	assay_path_changes_free(&changes);
+	int64_t saved = w->length - replayed_length(w, changes);
 	*share = (double)saved / (double)w->length;
 	return saved >= 0;
 }
 
 bool assay_worth_without_place(assay_worth *w, const bool *there, double *share)
 {
-	assay_path_changes changes = {.len = {0}};
 	if (!is_usable(w))
 		return false;
-	assay_path_without_place(&w->g, there, &changes);
-	int64_t saved = w->length - replayed_length(w, &changes);
-	bool any = changes.len.n > 0;
-	assay_path_changes_free(&changes);
+	assay_path_changes *changes = no_changes(w);
+	assay_path_without_place(&w->g, there, changes);
+	int64_t saved = w->length - replayed_length(w, changes);
+	bool any = changes->len.n > 0;
 	*share = (double)saved / (double)w->length;
 	return any && saved >= 0;
 }
@@ -239,13 +247,12 @@ bool assay_worth_without_all(assay_worth *w, const char *const *what_if, size_t 
 		return false;
 	assay_path_what_ifs rules = {0};
 	assay_path path = {.from = w->from, .to = w->to};
-	assay_path_changes changes = {.len = {0}};
+	assay_path_changes *changes = no_changes(w);
 	int64_t saved = -1;
 	if (assay_path_what_ifs_parse(&rules, what_if, n, NULL)) {
-		assay_path_what_ifs_apply(&w->g, &rules, &changes, &path, NULL);
-		saved = matches_any(&path) ? w->length - replayed_length(w, &changes) : -1;
+		assay_path_what_ifs_apply(&w->g, &rules, changes, &path, NULL);
+		saved = matches_any(&path) ? w->length - replayed_length(w, changes) : -1;
 	}
-	assay_path_changes_free(&changes);
 	assay_vec_free(&rules);
 	assay_path_free(&path);
 	if (saved >= 0)
