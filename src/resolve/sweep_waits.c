@@ -557,7 +557,27 @@ static fan weigh_unsure(const assay_sweep *s, const assay_sweep_rec *r, assay_sw
 		return BLOCKING_STREAMS;
 	doubt(w, ASSAY_WAIT_BY_DEFAULT);
 	bool fits = all.end > r->enter && all.end <= r->exit + s->tolerance;
-	return fits ? UNSURE_STREAMS : BLOCKING_STREAMS;
+	int64_t since = sure.row == ASSAY_NO_ROW ? r->enter : sweep_max(sure.end, r->enter);
+	bool without = since <= r->exit && r->exit - since <= ASSAY_SWEEP_BARE;
+	/* where only clocks that disagree let them fit, not if it can be told without them */
+	return fits && !(without && all.end > r->exit) ? UNSURE_STREAMS : BLOCKING_STREAMS;
+}
+
+/* The stream's own last work, and what it waits for since then. */
+static void stream_edges(assay_sweep *s, sweep_stream *p, const assay_sweep_rec *r, uint32_t wait)
+{
+	uint32_t latest = p->tail.row;
+	if (latest == ASSAY_NO_ROW || p->changed <= p->synced)
+		return;
+	sweep_put_edge(s, ASSAY_EDGE_STREAM_SYNC, latest, ASSAY_NO_ROW, r->row, wait);
+	if (p->last.row != ASSAY_NO_ROW && p->last.row != latest && p->last.key > p->synced)
+		sweep_put_edge(s, ASSAY_EDGE_STREAM_SYNC, p->last.row, ASSAY_NO_ROW, r->row, wait);
+	for (uint32_t n = p->pending; n != ASSAY_NO_ROW; n = s->pending.p[n].next) {
+		uint32_t from = s->pending.p[n].from_row;
+		if (from != ASSAY_NO_ROW && from != latest && from != p->last.row)
+			sweep_put_edge(s, ASSAY_EDGE_STREAM_SYNC, from, ASSAY_NO_ROW, r->row, wait);
+	}
+	p->synced = r->key;
 }
 
 void sweep_stream_sync(assay_sweep *s, const assay_sweep_rec *r)
@@ -589,11 +609,7 @@ void sweep_stream_sync(assay_sweep *s, const assay_sweep_rec *r)
 	    w.class == ASSAY_WAIT_IS_EXACT)
 		doubt(&w, ASSAY_WAIT_BY_EMPTY);
 	finish_host(s, &w);
-	uint32_t n = put_wait(s, NULL, &w);
-	if (p->tail.row == ASSAY_NO_ROW || p->changed <= p->synced)
-		return;
-	sweep_put_edge(s, ASSAY_EDGE_STREAM_SYNC, p->tail.row, ASSAY_NO_ROW, r->row, n);
-	p->synced = r->key;
+	stream_edges(s, p, r, put_wait(s, NULL, &w));
 }
 
 /* Another device has nothing that could hold up a call until this one's work ends. */

@@ -447,3 +447,34 @@ TEST(what_was_over_at_the_record_is_exact_unless_a_lost_wait_had_an_event_to_mee
 		 ASSAY_WAIT_IS_EXACT); /* after that event */
 	return 0;
 }
+
+/* The default stream is waited for until 505 us; its own work ended at 490, that of a stream which
+ * may be blocking then. */
+static uint32_t waited_for_beside(int64_t end)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	run->part.source = assay_add(t, ASSAY_T_source);
+	hand_work(run, 7, 100000, 490000, 1);
+	hand_work(run, 13, 495000, end, 2);
+	uint32_t e = assay_add(t, ASSAY_T_event_call);
+	t->event_call.name[e] = assay_sid_of(run, "cudaStreamSynchronize");
+	t->event_call.track[e] = assay_thread_track(&run->part, 1, 1);
+	t->event_call.place[e] = assay_stream_track(&run->part, 0, 7);
+	t->event_call.corr[e] = 3;
+	t->event_call.ts[e] = 498000;
+	t->event_call.dur[e] = 7000;
+	assay_waits(run);
+	uint32_t row = t->wait.n == 1 && t->wait.class[0] == ASSAY_WAIT_IS_LIKELY
+			       ? t->wait.producer_gpu[0]
+			       : ASSAY_NO_ROW;
+	assay_run_free(run);
+	return row;
+}
+
+TEST(clocks_that_disagree_explain_no_wait_that_can_do_without)
+{
+	CHECK_EQ(waited_for_beside(504000), 1);
+	CHECK_EQ(waited_for_beside(508000), 0); /* 3 us after the call returned */
+	return 0;
+}

@@ -22,7 +22,8 @@ TEST(a_stream_sync_waits_for_what_the_streams_waits_wait_for)
 	stream_sync(&p, 30, S2)->exit = 5010;
 	run(&p);
 	CHECK(waited_for(&p, 1, 6) && p.wait[1].class == ASSAY_WAIT_IS_LIKELY);
-	CHECK(p.edges == 1 && p.edge[0].from_row == 6 && p.edge[0].host_row == 30);
+	CHECK(p.edges == 2 && p.edge[0].from_row == 6 && p.edge[0].host_row == 30);
+	CHECK(p.edge[1].from_row == 5 && p.edge[1].host_row == 30); /* its own, had that lasted */
 	CHECK(p.wait[1].satisfied == 0 && p.wait[1].slack == 10);
 	return 0;
 }
