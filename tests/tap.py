@@ -35,6 +35,19 @@ def run(*args, **kw):
     return p.returncode, p.stdout.decode("utf-8", "replace"), p.stderr.decode("utf-8", "replace")
 
 
+def report(*args, **kw):
+    """The report as a dict; where there is none, {"error": why}."""
+    code, out, err = run("report", "--json", *args, **kw)
+    return json.loads(out) if code == 0 else {"error": err}
+
+
+def sql(path, query):
+    """Rows of a query, a dict each."""
+    code, out, err = run("sql", "--format", "json", path, query)
+    assert code == 0, err
+    return json.loads(out)
+
+
 def not_written(err):
     """What convert says that it left out, and how many of each."""
     for line in err.split("\n"):

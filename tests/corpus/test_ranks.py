@@ -10,11 +10,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import tap
 
 
-def report(*paths):
-    code, out, err = tap.run("report", "--json", *paths)
-    return json.loads(out) if code == 0 else {"error": err}
-
-
 def spans(path, wanted):
     """Start and length in ns of the events wanted, in order of start."""
     rows = json.loads(gzip.open(path).read(), parse_float=decimal.Decimal)["traceEvents"]
@@ -26,7 +21,7 @@ def check_gloo():
     paths = [tap.CORPUS / f"h200/ddp_rank{r}.json.gz" for r in (0, 1)]
     gloo = lambda e: e["name"] == "gloo:all_reduce" and e["cat"] == "user_annotation"
     a, b = (spans(p, gloo) for p in paths)
-    r = report(*paths)
+    r = tap.report(*paths)
     ranks = r["ranks"]
     tap.ok("the straggler comes last every time", [x["arrived_last"] for x in ranks] == [0, 6], ranks)
     waited = sum(y[0] - x[0] for x, y in zip(a, b))
@@ -63,7 +58,7 @@ def check_sampled():
     a, b = (nccl_calls(p) for p in paths)
     pairs = [(a[k], b[k]) for k in a if k in b]
     together = [(x, y) for x, y in pairs if abs(x[1] - y[1]) < 1000]
-    r = report(*paths)
+    r = tap.report(*paths)
     waited = [sum(max(y[0] - x[0], 0) for x, y in together), sum(max(x[0] - y[0], 0) for x, y in together)]
     tap.ok("of a sampled recording only calls that end together are matched", 0 < len(together) < len(pairs) and
            [x["collectives"] for x in r["ranks"]] == [len(together)] * 2, r["ranks"])
@@ -76,7 +71,7 @@ def check_late_gaps():
     paths = [tap.CORPUS / f"h200/ddp_rank{r}.json.gz" for r in (0, 1)]
     gloo = lambda e: e["name"] == "gloo:all_reduce" and e["cat"] == "user_annotation"
     own, other = (spans(p, gloo) for p in paths)
-    r = report(*paths)
+    r = tap.report(*paths)
     doubt = 3 * r["ranks"][1]["clock_spread_ns"]
     gaps = [g for g in r["gaps"] if g["source"] == 0 and g["during"] == "gloo:all_reduce"]
 
@@ -88,7 +83,7 @@ def check_late_gaps():
 
 
 def check_sizes():
-    r = report(tap.CORPUS / "tracelens/mi300/resnet_act_checkpoint.json.gz")
+    r = tap.report(tap.CORPUS / "tracelens/mi300/resnet_act_checkpoint.json.gz")
     by_size = {(c["name"], c["bytes"]): c for c in r["collectives"]}
     c = by_size.get(("allreduce", 2 * 8816192.0), {})
     tap.ok("collectives know their size from the operator", c.get("ranks") == 8 and c.get("count") == 3, r["collectives"])

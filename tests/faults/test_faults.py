@@ -98,17 +98,18 @@ def wrong(folder, words, call, error, n, old, new):
     return None if now == old else "what was there is not, " + where
 
 
+def fresh(place, command):
+    """The words of the command, in a folder where nothing has happened yet."""
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    return start(place, command)
+
+
 def check(command, every, only):
     bad, tried = [], 0
     with tempfile.TemporaryDirectory() as temp:
         place = pathlib.Path(temp) / "place"
-
-        def fresh():
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir()
-            return start(place, command)
-
-        words = fresh()
+        words = fresh(place, command)
         before, all_calls = calls(place, words)
         new = contents(place)
         for call, errors in FAULTS.items():
@@ -119,7 +120,7 @@ def check(command, every, only):
                 places = [places[i * (len(places) - 1) // (FEW - 1)] for i in range(FEW)]
             for error in errors:
                 for n in places:
-                    words = fresh()
+                    words = fresh(place, command)
                     trouble = wrong(place, words, call, error, n, contents(place), new)
                     bad += [trouble] if trouble else []
                     tried += 1

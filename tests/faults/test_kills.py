@@ -71,17 +71,11 @@ def outputs(command, every, only):
     bad, killed = [], 0
     with tempfile.TemporaryDirectory() as temp:
         place = pathlib.Path(temp) / "place"
-
-        def fresh():
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir()
-            return faults.start(place, command)
-
-        words = fresh()
+        words = faults.fresh(place, command)
         before, all_calls = faults.calls(place, words)
         new = faults.contents(place)
         for call, n in points(before, all_calls, every, only):
-            words = fresh()
+            words = faults.fresh(place, command)
             old = faults.contents(place)
             p = faults.traced(place, words, *kill_at(call, n))
             killed += p.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)

@@ -23,13 +23,9 @@ STACKS = ("select s.id, s.caller, s.line, s.depth, c.kind, c.file, c.function, c
           "join code c on c.id = s.code")
 
 
-def sql(path, query):
-    return json.loads(tap.run("sql", "--format", "json", path, query)[1])
-
-
 def chains(path):
     """By row of stack: its calls, outermost first."""
-    rows = {r["id"]: r for r in sql(path, STACKS)}
+    rows = {r["id"]: r for r in tap.sql(path, STACKS)}
     found = {None: ()}
 
     def chain(i):
@@ -45,7 +41,7 @@ def chains(path):
 def told(path):
     """Looks and calls with whole stacks; times from the first look on."""
     known = chains(path)
-    looks, calls = sql(path, LOOKS), sql(path, CALLS)
+    looks, calls = tap.sql(path, LOOKS), tap.sql(path, CALLS)
     start = looks[0]["ts"] if looks else 0
     return ([tuple(known[v] if k in ("stack", "calls") else v - start if k == "ts" else v for k, v in r.items()) for r in looks],
             [(r["ts"] - start, r["tid"], r["name"], known[r["stack"]]) for r in calls])

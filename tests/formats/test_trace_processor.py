@@ -46,7 +46,7 @@ def processor(folder, trace, *queries):
 
 
 def sql(path, query):
-    return [list(r.values()) for r in json.loads(tap.run("sql", "--format", "json", path, query)[1])]
+    return [list(r.values()) for r in tap.sql(path, query)]
 
 
 def check(folder, source, tmp):

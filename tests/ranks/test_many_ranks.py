@@ -22,13 +22,8 @@ def make(where, ranks, slow="compute", steps=STEPS):
     return where
 
 
-def report(*args, **kw):
-    code, out, err = tap.run("report", "--json", *args, **kw)
-    return json.loads(out) if code == 0 else {"error": err}
-
-
 def check_late(where, slow):
-    r = report(make(where / slow, RANKS, slow))
+    r = tap.report(make(where / slow, RANKS, slow))
     by_rank = {x["rank"]: x for x in r["ranks"]}
     last = by_rank[SLOW]
     tap.ok(f"the rank with slow {slow} comes last every time", last["arrived_last"] == last["collectives"] == 8 * STEPS, last)
@@ -58,7 +53,7 @@ def check_faults(where, r):
            len(r["hosts"]) == RANKS // 8)
     broken = where / "compute" / f"node000_rank{RANKS - 3}.json.gz"
     broken.write_bytes(b"\x1f\x8b\x08nothing")
-    again = report(where / "compute")
+    again = tap.report(where / "compute")
     tap.ok("a rank that cannot be read is named", any(broken.name in w for w in again["run_metrics"]["warnings"]), again["run_metrics"]["warnings"])
     broken.unlink()
 
@@ -124,7 +119,7 @@ def check_limit(where):
         job.mkdir()
         for rank in range(ranks):
             (job / f"rank{rank}.json").write_text(json.dumps(rank_with_memory(rank, ranks)))
-        r, full = report(job), in_full(job)
+        r, full = tap.report(job), in_full(job)
         a, b = comparable(r), comparable(full)
         tap.ok(f"{ranks} ranks say what they say in full", a == b, [k for k in a if a[k] != b[k]])
         tap.ok(f"the largest allocator of {ranks} ranks is the peak", r["run_metrics"]["hbm_peak_gb"] == 8, r["run_metrics"])

@@ -144,7 +144,7 @@ def check_meaning(name, source, tools, report):
 
 
 def sql(path, query):
-    return [list(r.values()) for r in json.loads(tap.run("sql", "--format", "json", path, query)[1])]
+    return [list(r.values()) for r in tap.sql(path, query)]
 
 
 def check_roofline(name, source, text):
