@@ -363,6 +363,7 @@ typedef enum assay_scope_how {
 	X(LOCK, "lock")                                                                            \
 	X(CHILD, "child")                                                                          \
 	X(COMM, "comm")                                                                            \
+	X(SYNC, "sync")                                                                            \
 	X(DRIVER, "driver")                                                                        \
 	X(PYTHON, "python")                                                                        \
 	X(NATIVE, "native")

@@ -13,12 +13,13 @@ typedef enum assay_word {
 	ASSAY_WORD_HOST_COMM,
 	ASSAY_WORD_COMM,
 	ASSAY_WORD_IMPORT,
-	ASSAY_WORD_FILES,     /* reads or writes whole objects */
-	ASSAY_WORD_CHILD,     /* another program, and waiting for it */
-	ASSAY_WORD_HAND_OVER, /* between threads or processes */
-	ASSAY_WORD_OPTIMIZER, /* updates parameters */
-	ASSAY_WORD_MODEL,     /* forward or backward */
-	ASSAY_WORD_LIBRARY,   /* no code of the program itself */
+	ASSAY_WORD_FILES,        /* reads or writes whole objects */
+	ASSAY_WORD_CHILD,        /* another program, and waiting for it */
+	ASSAY_WORD_DEVICE_VALUE, /* asked for on the host */
+	ASSAY_WORD_HAND_OVER,    /* between threads or processes */
+	ASSAY_WORD_OPTIMIZER,    /* updates parameters */
+	ASSAY_WORD_MODEL,        /* forward or backward */
+	ASSAY_WORD_LIBRARY,      /* no code of the program itself */
 } assay_word;
 
 /* Of an operator or range. */

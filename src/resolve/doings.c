@@ -16,16 +16,17 @@ enum {
 	IN_COMM = 64,     /* calls a collective */
 	IN_BACKWARD = 32, /* waits for the threads that compute gradients */
 	IN_CHILD = 128,   /* starts a program, or waits for it */
+	IN_VALUE = 256,   /* asks for a value that the device computes */
 };
 #define LONGEST_SAMPLE 200000000 /* ns: no recorder writes longer ones by much */
 
 typedef struct doings {
 	assay_run *run;
 	assay_arena scratch;
-	uint8_t *of_code; /* by row of code: what a call of it is part of */
-	uint8_t *in;      /* by row of stack: what its calls are part of */
-	uint32_t *rows;   /* of sample, by time */
-	bool *serves;     /* by track: a thread that does nothing but collectives */
+	uint16_t *of_code; /* by row of code: what a call of it is part of */
+	uint16_t *in;      /* by row of stack: what its calls are part of */
+	uint32_t *rows;    /* of sample, by time */
+	bool *serves;      /* by track: a thread that does nothing but collectives */
 } doings;
 
 /* ---- stacks ---- */
@@ -38,19 +39,25 @@ static assay_str last_part(assay_str name)
 	return name;
 }
 
-static uint8_t meaning_of(const assay_run *run, uint32_t code)
+static uint16_t meaning_of(const assay_run *run, uint32_t code)
 {
-	static const uint8_t bit[] = {
-		[ASSAY_WORD_DATA] = IN_DATA,           [ASSAY_WORD_COMPILE] = IN_COMPILE,
-		[ASSAY_WORD_IMPORT] = IN_IMPORT,       [ASSAY_WORD_FILES] = IN_FILES,
-		[ASSAY_WORD_HAND_OVER] = IN_HAND_OVER, [ASSAY_WORD_HOST_COMM] = IN_COMM,
-		[ASSAY_WORD_CHILD] = IN_CHILD,         [ASSAY_WORD_LIBRARY] = 0};
+	static const uint16_t bit[] = {[ASSAY_WORD_DATA] = IN_DATA,
+				       [ASSAY_WORD_COMPILE] = IN_COMPILE,
+				       [ASSAY_WORD_IMPORT] = IN_IMPORT,
+				       [ASSAY_WORD_FILES] = IN_FILES,
+				       [ASSAY_WORD_HAND_OVER] = IN_HAND_OVER,
+				       [ASSAY_WORD_HOST_COMM] = IN_COMM,
+				       [ASSAY_WORD_CHILD] = IN_CHILD,
+				       [ASSAY_WORD_DEVICE_VALUE] = IN_VALUE,
+				       [ASSAY_WORD_LIBRARY] = 0};
 	const assay_code_table *c = &run->part.t.code;
-	uint8_t in = bit[assay_word_of_frame(assay_text(run, c->file[code]))];
-	if (assay_str_is(last_part(assay_text(run, c->function[code])), "_engine_run_backward"))
+	assay_str function = last_part(assay_text(run, c->function[code]));
+	uint16_t in = bit[assay_word_of_frame(assay_text(run, c->file[code]))];
+	if (assay_str_is(function, "_engine_run_backward"))
 		in |= IN_BACKWARD;
-	if (!in && c->own[code] &&
-	    assay_word_of(last_part(assay_text(run, c->function[code]))) == ASSAY_WORD_DATA)
+	if (assay_str_is(function, "block_until_ready"))
+		in |= IN_VALUE;
+	if (!in && c->own[code] && assay_word_of(function) == ASSAY_WORD_DATA)
 		in = IN_DATA;
 	return in;
 }
@@ -58,14 +65,14 @@ static uint8_t meaning_of(const assay_run *run, uint32_t code)
 static void read_stacks(doings *d)
 {
 	const assay_tables *t = &d->run->part.t;
-	d->of_code = assay_alloc(&d->scratch, t->code.n + 1);
-	d->in = assay_alloc(&d->scratch, t->stack.n + 1);
+	d->of_code = assay_alloc(&d->scratch, (t->code.n + 1) * sizeof *d->of_code);
+	d->in = assay_alloc(&d->scratch, (t->stack.n + 1) * sizeof *d->in);
 	for (uint32_t i = 0; i < t->code.n; i++)
 		d->of_code[i] = meaning_of(d->run, i);
 	for (size_t i = 0; i < t->stack.n; i++) {
 		uint32_t caller = t->stack.caller[i];
 		d->in[i] =
-			(uint8_t)(d->of_code[t->stack.code[i]] | (caller < i ? d->in[caller] : 0));
+			(uint16_t)(d->of_code[t->stack.code[i]] | (caller < i ? d->in[caller] : 0));
 	}
 }
 
@@ -108,7 +115,7 @@ static assay_doing by_call(const assay_run *run, size_t i)
 	return ASSAY_DOING_UNKNOWN;
 }
 
-static assay_doing by_stack(uint8_t in)
+static assay_doing by_stack(uint16_t in)
 {
 	return in & IN_COMPILE  ? ASSAY_DOING_COMPILE
 	       : in & IN_IMPORT ? ASSAY_DOING_IMPORT
@@ -120,14 +127,14 @@ static assay_doing by_stack(uint8_t in)
 
 /* What the sample's calls are part of, those outside Python only where a library does nothing else:
  * cuDNN has the attention of each new length compiled. */
-static uint8_t part_of(const doings *d, size_t i)
+static uint16_t part_of(const doings *d, size_t i)
 {
 	const assay_sample_table *s = &d->run->part.t.sample;
-	uint8_t in = s->stack[i] != ASSAY_NO_ROW ? d->in[s->stack[i]] : 0,
-		outside = s->calls[i] != ASSAY_NO_ROW ? d->in[s->calls[i]] : 0;
+	uint16_t in = s->stack[i] != ASSAY_NO_ROW ? d->in[s->stack[i]] : 0,
+		 outside = s->calls[i] != ASSAY_NO_ROW ? d->in[s->calls[i]] : 0;
 	if (s->native[i] != ASSAY_NO_ROW)
 		outside |= d->of_code[s->native[i]];
-	return (uint8_t)(in | (outside & IN_COMPILE));
+	return (uint16_t)(in | (outside & IN_COMPILE));
 }
 
 /* In a call of a collective, or on a thread that does nothing else. */
@@ -152,6 +159,8 @@ static assay_doing doing_of(const doings *d, size_t i)
 		return told;
 	if (s->state[i] == ASSAY_THREAD_BLOCKED && is_collective(d, i))
 		return ASSAY_DOING_COMM;
+	if (s->state[i] == ASSAY_THREAD_BLOCKED && known && d->in[s->stack[i]] & IN_VALUE)
+		return ASSAY_DOING_SYNC;
 	if (s->state[i] == ASSAY_THREAD_BLOCKED)
 		return by_call(d->run, i);
 	if (s->state[i] == ASSAY_THREAD_FAULT || s->flags[i] & ASSAY_SAMPLE_IO)
@@ -182,6 +191,7 @@ static int64_t weight(const assay_run *run, uint32_t other)
 	case ASSAY_DOING_LOCK:
 	case ASSAY_DOING_CHILD:
 	case ASSAY_DOING_COMM:
+	case ASSAY_DOING_SYNC:
 	case ASSAY_DOING_GIL:
 	case ASSAY_DOING_COUNT:
 		return 0;
@@ -294,7 +304,7 @@ static void lend_stacks(const doings *d, const uint32_t *waiting, size_t n, bool
 	}
 }
 
-static void find_lenders(const doings *d, uint8_t in)
+static void find_lenders(const doings *d, uint16_t in)
 {
 	const assay_sample_table *s = &d->run->part.t.sample;
 	assay_vec(uint32_t) waiting = {0};
@@ -400,12 +410,18 @@ TEST(what_a_thread_did_is_the_first_word_that_fits)
 		    ASSAY_THREAD_RUNNING); /* called by the compiler, seen elsewhere */
 	s->calls[12] = compiler;
 	s->native[12] = run->part.t.stack.code[own];
+	uint32_t value = hand_stack(run, "/x/jax/_src/array.py", "ArrayImpl._value", false);
+	hand_sample(run, 1, 13, value, ASSAY_THREAD_BLOCKED);
+	s->kind[13] = ASSAY_CALL_LOCK;
+	uint32_t until = hand_stack(run, "/x/jax/_src/api.py", "block_until_ready", false);
+	hand_sample(run, 1, 14, until, ASSAY_THREAD_BLOCKED);
+	s->kind[14] = ASSAY_CALL_LOCK;
 	assay_doings(run);
-	static const uint8_t want[] = {ASSAY_DOING_PYTHON, ASSAY_DOING_NATIVE, ASSAY_DOING_GIL,
-				       ASSAY_DOING_DATA,   ASSAY_DOING_DATA,   ASSAY_DOING_IMPORT,
-				       ASSAY_DOING_LOCK,   ASSAY_DOING_IO,     ASSAY_DOING_CPU_WAIT,
-				       ASSAY_DOING_CHILD,  ASSAY_DOING_CHILD,  ASSAY_DOING_COMPILE,
-				       ASSAY_DOING_COMPILE};
+	static const uint8_t want[] = {
+		ASSAY_DOING_PYTHON,   ASSAY_DOING_NATIVE, ASSAY_DOING_GIL,   ASSAY_DOING_DATA,
+		ASSAY_DOING_DATA,     ASSAY_DOING_IMPORT, ASSAY_DOING_LOCK,  ASSAY_DOING_IO,
+		ASSAY_DOING_CPU_WAIT, ASSAY_DOING_CHILD,  ASSAY_DOING_CHILD, ASSAY_DOING_COMPILE,
+		ASSAY_DOING_COMPILE,  ASSAY_DOING_SYNC,   ASSAY_DOING_SYNC};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(want); i++)
 		CHECK_EQ(run->part.t.seen.doing[i], want[i]);
 	assay_run_free(run);
