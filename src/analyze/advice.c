@@ -132,13 +132,13 @@ static int kind_of_copy(const struct finder *f, uint32_t shape)
 	assay_arena a = {0};
 	assay_op_args args;
 	int kind = -1;
+	if (assay_shape_casts(f->run, shape))
+		return ASSAY_ADVICE_CASTS;
 	if (assay_shape_args(f->run, shape, &a, &args)) {
 		const assay_tensor *to = assay_arg_tensor(&args, 0),
 				   *from = assay_arg_tensor(&args, 1);
-		if (to && from && to->type != from->type)
-			kind = ASSAY_ADVICE_CASTS;
-		else if (to && from && to->stride && from->stride && to->rank == from->rank &&
-			 memcmp(to->stride, from->stride, to->rank * sizeof *to->stride))
+		if (to && from && to->stride && from->stride && to->rank == from->rank &&
+		    memcmp(to->stride, from->stride, to->rank * sizeof *to->stride))
 			kind = ASSAY_ADVICE_LAYOUT;
 	}
 	assay_arena_free(&a);

@@ -38,6 +38,22 @@ bool assay_shape_args(const assay_run *run, uint32_t shape, assay_arena *a, assa
 	return assay_op_args_parse(out, a, assay_str_of(members));
 }
 
+bool assay_shape_casts(const assay_run *run, uint32_t shape)
+{
+	assay_arena a = {0};
+	assay_op_args args;
+	bool casts =
+		assay_str_is(assay_text(run, run->part.t.op_shape.name[shape]), "aten::copy_") &&
+		assay_shape_args(run, shape, &a, &args);
+	if (casts) {
+		const assay_tensor *to = assay_arg_tensor(&args, 0),
+				   *from = assay_arg_tensor(&args, 1);
+		casts = to && from && to->type != from->type;
+	}
+	assay_arena_free(&a);
+	return casts;
+}
+
 assay_product assay_shape_product(const assay_run *run, uint32_t shape, assay_arena *a)
 {
 	assay_op_args args;

@@ -22,6 +22,8 @@ enum { ASSAY_LEAST_KERNEL = 4000 };
 
 /* Arguments of a row of op_shape, in a; false when they were not recorded. */
 bool assay_shape_args(const assay_run *run, uint32_t shape, assay_arena *a, assay_op_args *out);
+/* A copy of one type into another. */
+bool assay_shape_casts(const assay_run *run, uint32_t shape);
 
 /* A matrix product by its arguments; k 0: they do not tell. */
 typedef struct assay_product {

@@ -33,6 +33,7 @@ struct useful {
 	float *tail;   /* by row of op_shape: share of its time in a last wave that is not full */
 	bool *crooked; /* by row of op_shape: a product whose rows do not start aligned */
 	float *kept;   /* by row of op_call: share of its time that fusing leaves; 1 all */
+	bool *casts;   /* by row of op_shape: a copy of one type into another */
 	bool *goes;    /* by row of op_call: its kernels become part of another's */
 };
 
@@ -223,23 +224,50 @@ static uint32_t track_of(const struct useful *u, uint32_t call)
 	return u->t->host.track[u->t->op_call.host[call]];
 }
 
+/* Is its time that of the memory it moves? A scan over rows is not: one kernel for a chain would be
+ * as slow. */
+static bool moves_memory(const struct useful *u, uint32_t call)
+{
+	enum {
+		SLOWEST = 6
+	}; /* times what the memory needs: reductions of eager operators reach 4 */
+	uint32_t shape = u->t->op_call.shape[call];
+	const assay_op_shape_table *s = &u->t->op_shape;
+	uint8_t by;
+	double bound = assay_bound_of(u->rates, 0, s->bytes[shape], s->math[shape], &by);
+	return (double)u->t->op_call.owned[call] <= SLOWEST * (bound + ASSAY_LEAST_KERNEL);
+}
+
 /* Does the second read what the first wrote? As much as it wrote, at least. */
 static bool is_link(const struct useful *u, uint32_t a, uint32_t b)
 {
 	const assay_op_shape_table *s = &u->t->op_shape;
 	uint32_t x = u->t->op_call.shape[a], y = u->t->op_call.shape[b];
 	if (!is_known(u, x) || !is_known(u, y) || !is_chained(s->class[x]) ||
-	    !is_chained(s->class[y]) || track_of(u, a) != track_of(u, b))
+	    !is_chained(s->class[y]) || track_of(u, a) != track_of(u, b) || !moves_memory(u, a) ||
+	    !moves_memory(u, b))
 		return false;
 	return s->written[x] > 0 && s->bytes[y] - s->written[y] >= s->written[x];
 }
 
-/* A chain of n calls: all but the traffic between them stays. */
+static bool is_mostly_casts(const struct useful *u, const uint32_t *call, size_t n)
+{
+	const assay_op_call_table *c = &u->t->op_call;
+	int64_t casts = 0, all = 0;
+	for (size_t i = 0; i < n; i++) {
+		all += c->owned[call[i]];
+		casts += u->casts[c->shape[call[i]]] ? c->owned[call[i]] : 0;
+	}
+	return casts * 2 > all;
+}
+
+/* A chain of n calls: all but the traffic between them stays. Where most of it is casts, these are
+ * the trouble. */
 static void fuse_chain(struct useful *u, const uint32_t *call, size_t n)
 {
 	const assay_op_shape_table *s = &u->t->op_shape;
 	double all = 0, between = 0;
-	if (n < CHAIN_LEAST)
+	if (n < CHAIN_LEAST || is_mostly_casts(u, call, n))
 		return;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t shape = u->t->op_call.shape[call[i]];
@@ -376,10 +404,12 @@ void assay_useful(assay_run *run, const assay_rates *rates, const assay_window *
 		u->kept[i] = 1;
 	u->crooked = assay_alloc(&scratch, t->op_shape.n + 1);
 	u->tail = assay_alloc(&scratch, (t->op_shape.n + 1) * sizeof *u->tail);
+	u->casts = assay_alloc(&scratch, t->op_shape.n + 1);
 	for (uint32_t i = 0; i < t->op_shape.n; i++) {
 		bool product = t->op_shape.class[i] == ASSAY_WORK_GEMM && is_known(u, i);
 		u->crooked[i] = product && !is_aligned(u, i);
 		u->tail[i] = product ? (float)tail_of(u, i) : 0;
+		u->casts[i] = assay_shape_casts(run, i);
 	}
 	learn(u);
 	find_fusions(u);
@@ -485,6 +515,39 @@ TEST(parts_sum_to_the_time_and_take_the_cheaper_type_first)
 	CHECK_EQ(part[ASSAY_USEFUL_UNFUSED], 3 * 666); /* two of three tensors between them go */
 	CHECK_EQ(part[ASSAY_USEFUL_UNMODELLED], 1000); /* work without an operator */
 	assay_run_free(run);
+	return 0;
+}
+
+/* Unfused time of three calls in a chain, of which `casts` are casts. */
+static int64_t unfused_of(int64_t ns, int casts)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_rates r = {.name = "x", .bandwidth = 1e12};
+	int64_t part[ASSAY_USEFUL_PARTS_COUNT];
+	assay_hand_host(run, ASSAY_HOST_OP, "op", 0, 1);
+	for (int i = 0; i < 3; i++) {
+		uint32_t s = add_hand_call(run, ASSAY_WORK_MOVE, ASSAY_MATH_FP32, 0, 1e6, ns);
+		t->op_shape.name[s] = assay_sid_of(run, "aten::copy_");
+		t->op_shape.bound_ns[s] = 1000;
+		t->op_shape.bound[s] = ASSAY_BOUND_MEMORY;
+		if (i < casts)
+			t->op_shape.types[s] = assay_sid_of(run, "[\"float\", \"c10::Half\"]");
+	}
+	const assay_window w = {.device = 0, .to = 3 * ns, .compute = 3 * ns};
+	assay_useful(run, &r, &w);
+	assay_useful_sums(run, &w, part);
+	assay_run_free(run);
+	return part[ASSAY_USEFUL_UNFUSED];
+}
+
+TEST(casts_and_kernels_that_memory_does_not_hold_up_are_no_chain)
+{
+	CHECK(unfused_of(1000, 0) > 0);
+	CHECK(unfused_of(1000, 1) > 0);
+	CHECK_EQ(unfused_of(1000, 2), 0);
+	CHECK(unfused_of(30000, 0) > 0); /* six times what a call and its bytes take */
+	CHECK_EQ(unfused_of(30001, 0), 0);
 	return 0;
 }
 
