@@ -82,6 +82,8 @@ enum {
 		1 << 19, /* another thread put something into the stream at the same time */
 	ASSAY_REC_BESIDE_GRAPH =
 		1 << 20, /* WAIT, EVENT_SYNC: another thread launched what may record events */
+	ASSAY_REC_BARRIER = 1 << 21, /* RECORD: it left a barrier in a queue; WAIT, EVENT_SYNC: the
+				      * hint is what a barrier says */
 };
 
 /* When a wait for a value is over; CUDA's and HIP's numbers. */

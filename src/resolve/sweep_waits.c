@@ -99,9 +99,16 @@ static void join_handle(assay_sweep *s, sweep_event *e, assay_sweep_wait *w)
 		w->other_key = e->prev.key;
 }
 
+/* A barrier names a queue. The record that left none may be in that one too: queues are numbered by
+ * device, and streams share them. */
+static bool may_be_unheard(const assay_sweep_wait *w, const sweep_record *rec)
+{
+	return w->rec.flags & ASSAY_REC_BARRIER && !(rec->flags & ASSAY_REC_BARRIER);
+}
+
 /* Of two records that may have been met, both by calls at the same time, the named stream's; when
- * both are in it, neither is certain, nor is one when a graph may have recorded since, or when two
- * threads recorded at once. */
+ * both are in it, or one may be unheard, neither is certain, nor is one when a graph may have
+ * recorded since, or when two threads recorded at once. */
 static void agree(const assay_sweep *s, const sweep_event *e, assay_sweep_wait *w)
 {
 	bool unsure = w->class == ASSAY_WAIT_IS_AMBIGUOUS && e && e->records > 1;
@@ -110,7 +117,8 @@ static void agree(const assay_sweep *s, const sweep_event *e, assay_sweep_wait *
 		      may_be_newer(s, unsure ? &e->prev : &e->last, w->rec.scope));
 	bool last = w->producer.track == w->rec.hint;
 	bool prev = unsure && e->prev.stream.track == w->rec.hint;
-	if (last && prev)
+	bool unheard = unsure && (may_be_unheard(w, &e->prev) || may_be_unheard(w, &e->last));
+	if (unheard || (last && prev))
 		return;
 	if (last || prev) {
 		w->other_key = 0;

@@ -343,13 +343,16 @@ static bool is_made_here(const waits *w, uint32_t source, assay_call call, waits
 	return one || (call.op == ASSAY_OP_STREAM_CREATE && !d.guessed);
 }
 
-/* Streams, devices and what the thread works on. */
-static void place_call(waits *w, assay_sweep_rec *r, uint32_t source, assay_call call,
-		       const waits_args *a)
+static waits_device device_of_call(const waits *w, const assay_sweep_rec *r, uint32_t source)
 {
-	waits_device d = call.op == ASSAY_OP_DEVICE_SYNC
-				 ? waits_device_awaited(w, source, r)
-				 : waits_device_of(w, source, r->thread, r->key);
+	return r->op == ASSAY_OP_DEVICE_SYNC ? waits_device_awaited(w, source, r)
+					     : waits_device_of(w, source, r->thread, r->key);
+}
+
+/* d: where the thread works. */
+static void place_on(waits *w, assay_sweep_rec *r, uint32_t source, assay_call call,
+		     const waits_args *a, waits_device d)
+{
 	bool null = a->has_stream && a->stream <= 1;
 	bool own = assay_call_means_own(call, a->stream);
 	r->device = d.device;
@@ -370,6 +373,13 @@ static void place_call(waits *w, assay_sweep_rec *r, uint32_t source, assay_call
 		set_stream(w, r, track);
 	else if (!null && !own && !is_made_here(w, source, call, d))
 		r->device = -1; /* nothing was launched into it */
+}
+
+/* Streams, devices and what the thread works on. */
+static void place_call(waits *w, assay_sweep_rec *r, uint32_t source, assay_call call,
+		       const waits_args *a)
+{
+	place_on(w, r, source, call, a, device_of_call(w, r, source));
 }
 
 /* Something else that a call does in its stream: null means the same stream for both. */
@@ -476,15 +486,18 @@ static void place_row(waits *w, assay_sweep_rec *r, uint32_t i, assay_call call,
 		r->thread = e->track[i];
 		r->scope = waits_scope_of_thread(w, e->track[i]);
 	}
-	place_call(w, r, source, call, a);
 	bool streams = call.takes & ASSAY_CALL_STREAM;
 	/* the context is the call's, which works on streams of others too */
 	bool elsewhere = streams && call.op != ASSAY_OP_STREAM_CREATE && a->stream > 2 &&
 			 !waits_has_number(w, e->place[i]);
-	if (e->place[i] != ASSAY_NO_ROW && !elsewhere &&
-	    (streams || call.op == ASSAY_OP_DEVICE_SYNC)) {
+	bool told = e->place[i] != ASSAY_NO_ROW && !elsewhere &&
+		    (streams || call.op == ASSAY_OP_DEVICE_SYNC);
+	if (!told) {
+		place_call(w, r, source, call, a);
+	} else {
+		int32_t device = (int32_t)w->t->track.pid[e->place[i]];
+		place_on(w, r, source, call, a, (waits_device){device, false});
 		set_stream(w, r, e->place[i]);
-		r->flags &= ~(uint32_t)ASSAY_REC_GUESSED;
 	}
 	tell(w, source, e->corr[i]);
 }
@@ -577,9 +590,12 @@ static void hear_barriers(waits *w)
 		if (b != ASSAY_NO_ROW && w->t->barrier.event[b] == r->event) {
 			set_stream(w, r, waits_barrier_stream(w, b));
 			r->flags &= ~(uint32_t)ASSAY_REC_GUESSED;
+			r->flags |= asks ? 0 : ASSAY_REC_BARRIER;
 		}
-		if (asks && r->hint == ASSAY_NO_ROW)
+		if (asks && r->hint == ASSAY_NO_ROW) {
 			r->hint = waits_witness(w, source, r);
+			r->flags |= r->hint == ASSAY_NO_ROW ? 0 : ASSAY_REC_BARRIER;
+		}
 	}
 }
 

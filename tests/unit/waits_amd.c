@@ -171,6 +171,36 @@ TEST(the_queue_tells_which_of_two_records_at_once_was_met)
 	return 0;
 }
 
+/* A launch that records an event, on another device whose queues have the same numbers, and a
+ * record of it by another thread, which may still be at it when the wait begins. */
+static assay_run *wait_after_launch_and_record(bool at_once)
+{
+	row rows[] = {
+		{"hipLaunchKernel", S1, 0, 1, 15000, 160000, 0, 0, 0, 0, 0},
+		{"hipExtLaunchKernel", "\"stopEvent\": \"0xe1\"," S2, 1, 2, 35000, 200000, 0, 0, 0,
+		 0, 0},
+		{"hipEventRecord", E1 "," S1, 0, 1, 0, 0, 5, 0, 0xe1, 1, 120000},
+		{"hipStreamWaitEvent", S3 "," E1, 1, 3, 0, 0, 5, 5, 0xe1, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	run->part.t.host.dur[2] = at_once ? 25000 : 10000;
+	assay_waits(run);
+	return run;
+}
+
+TEST(a_record_without_a_barrier_may_be_in_the_queue_that_a_wait_names)
+{
+	assay_run *run = wait_after_launch_and_record(true);
+	CHECK(run->part.t.wait.n == 1 && run->part.t.wait.class[0] == ASSAY_WAIT_IS_AMBIGUOUS);
+	CHECK_EQ(run->part.t.wait.other_corr[0], 2);
+	assay_run_free(run);
+	run = wait_after_launch_and_record(false);
+	CHECK(run->part.t.wait.record_corr[0] == 3 &&
+	      run->part.t.wait.class[0] == ASSAY_WAIT_IS_EXACT);
+	assay_run_free(run);
+	return 0;
+}
+
 TEST(a_record_that_only_its_barrier_tells_of_counts)
 {
 	static const row rows[] = {

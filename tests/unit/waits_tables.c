@@ -289,6 +289,40 @@ TEST(a_threads_own_stream_is_known_by_who_launched_into_it)
 	return 0;
 }
 
+static void add_launched(maker *m, int64_t device, int64_t stream)
+{
+	assay_tables *t = &m->run->part.t;
+	uint32_t g = assay_add(t, ASSAY_T_gpu);
+	t->gpu.corr[g] = add_call(m, "cudaLaunchKernel", 0, 0, false);
+	t->gpu.ts[g] = m->now + 5;
+	t->gpu.dur[g] = 1000;
+	t->gpu.track[g] = assay_stream_track(&m->run->part, device, stream);
+}
+
+/* After recording was off nothing but the row tells the device of a call: the null stream is that
+ * device's, whichever the thread launched on last. */
+TEST(a_null_stream_is_that_of_the_device_that_the_row_tells)
+{
+	maker m = {.run = assay_run_new(), .random = 1};
+	assay_tables *t = &m.run->part.t;
+	m.run->part.source = assay_add(t, ASSAY_T_source);
+	uint32_t o = assay_add(t, ASSAY_T_off);
+	t->off.source[o] = 0;
+	t->off.ts[o] = 0;
+	t->off.dur[o] = 2;
+	add_launched(&m, 0, 7);
+	add_launched(&m, 1, 7);
+	add_call(&m, "cudaStreamSynchronize", 0, 0, true);
+	t->event_call.place[0] = assay_stream_track(&m.run->part, 0, -1);
+	for (uint32_t h = 0; h < t->host.n; h++)
+		t->host.track[h] = t->event_call.track[0] = t->host.track[0];
+	assay_waits(m.run);
+	CHECK(t->wait.n == 1 && t->wait.producer[0] == t->gpu.track[0]);
+	CHECK_EQ(t->wait.producer_gpu[0], 0);
+	assay_run_free(m.run);
+	return 0;
+}
+
 /* While recording was off, threads may have chosen other devices and recorded events. */
 TEST(recording_that_was_off_makes_devices_and_events_unknown)
 {
