@@ -1,6 +1,7 @@
 /* Totals by name. Copies and memsets are rows too, so that classes are known for every GPU name. */
 #include "analyze/analyze.h"
 
+#include "base/index.h"
 #include "base/median.h"
 #include "base/test.h"
 #include "model/by_hand.h"
@@ -83,26 +84,35 @@ static uint64_t op_key(uint32_t source, uint32_t external)
 	return (uint64_t)source << 32 | external;
 }
 
-/* The operator of a kernel without a family, by External id: a row of host + 1; 0 until it is
- * found. Only those that are asked for, since there are many more. */
-static void ask_for_ops(const assay_tables *t, const assay_map *unknown, assay_map *ops)
+/* Of kernels without a family, by External id: their first row of gpu. Operators are found for
+ * those alone, since there are many more. */
+struct asked_ops {
+	assay_index work;
+	uint32_t *op; /* by that row: the operator's row of host + 1; 0 until it is found */
+};
+
+static void ask_for_ops(const assay_tables *t, const assay_map *unknown, assay_index *work)
 {
 	for (uint32_t g = 0; g < t->gpu.n; g++)
 		if (t->gpu.kind[g] == ASSAY_GPU_KERNEL && t->gpu.external[g] &&
 		    assay_map_get(unknown, t->gpu.name[g]) != ASSAY_MAP_ABSENT)
-			*assay_map_at(ops, op_key(assay_track_group(t, t->gpu.track[g]),
-						  t->gpu.external[g])) = 0;
+			assay_index_add(
+				work,
+				op_key(assay_track_group(t, t->gpu.track[g]), t->gpu.external[g]),
+				g);
+	assay_index_close(work, NULL, NULL);
 }
 
-static void find_ops(const assay_tables *t, assay_map *ops)
+static void find_ops(const assay_tables *t, const struct asked_ops *asked)
 {
-	for (uint32_t h = 0; ops->n && h < t->host.n; h++) {
+	for (uint32_t h = 0; asked->work.key.n && h < t->host.n; h++) {
 		if (t->host.kind[h] != ASSAY_HOST_OP)
 			continue;
-		uint64_t key = op_key(assay_track_group(t, t->host.track[h]),
-				      t->op.external[t->host.detail[h]]);
-		if (assay_map_get(ops, key) != ASSAY_MAP_ABSENT)
-			*assay_map_at(ops, key) = h + 1;
+		uint32_t g = assay_index_find(&asked->work,
+					      op_key(assay_track_group(t, t->host.track[h]),
+						     t->op.external[t->host.detail[h]]));
+		if (g != ASSAY_INDEX_ABSENT)
+			asked->op[g] = h + 1;
 	}
 }
 
@@ -117,13 +127,16 @@ static bool has_unknown(const assay_kernel_table *k)
 void assay_kernels_by_op(assay_run *run)
 {
 	assay_tables *t = &run->part.t;
-	assay_map ops = {0}, rows = {0};
+	assay_arena scratch = {0};
+	struct asked_ops ops = {.op = NULL};
+	assay_map rows = {0};
 	if (!has_unknown(&t->kernel))
 		return;
 	for (uint32_t k = 0; k < t->kernel.n; k++)
 		if (t->kernel.family[k] == ASSAY_FAMILY_OTHER)
 			*assay_map_at(&rows, t->kernel.name[k]) = k;
-	ask_for_ops(t, &rows, &ops);
+	ask_for_ops(t, &rows, &ops.work);
+	ops.op = assay_alloc(&scratch, (t->gpu.n + 1) * sizeof *ops.op);
 	find_ops(t, &ops);
 	for (uint32_t g = 0; g < t->gpu.n; g++) {
 		uint32_t k = t->gpu.kind[g] == ASSAY_GPU_KERNEL && t->gpu.external[g]
@@ -131,13 +144,15 @@ void assay_kernels_by_op(assay_run *run)
 				     : ASSAY_MAP_ABSENT;
 		if (k == ASSAY_MAP_ABSENT || t->kernel.family[k] != ASSAY_FAMILY_OTHER)
 			continue;
-		uint32_t op = assay_map_get(
-			&ops, op_key(assay_track_group(t, t->gpu.track[g]), t->gpu.external[g]));
+		uint32_t op = ops.op[assay_index_find(
+			&ops.work,
+			op_key(assay_track_group(t, t->gpu.track[g]), t->gpu.external[g]))];
 		if (op)
 			t->kernel.family[k] =
 				(uint8_t)assay_family_of_op(assay_text(run, t->host.name[op - 1]));
 	}
-	assay_map_free(&ops);
+	assay_index_free(&ops.work);
+	assay_arena_free(&scratch);
 	assay_map_free(&rows);
 }
 
