@@ -198,14 +198,26 @@ static void sum_causes(const assay_run *run, const assay_order *order, assay_win
 	(void)sum;
 }
 
-assay_window assay_window_find(const assay_run *run, const assay_order *order, int64_t steps)
+assay_window assay_window_bounds(const assay_run *run, const assay_order *order, int64_t steps)
 {
 	assay_window w = {.device = assay_main_device(run), .warm = INT64_MIN, .last = INT64_MAX};
 	if (w.device == ASSAY_NO_ROW)
 		return w;
 	find_bounds(run, order, &w, steps);
 	split_work(run, order, &w);
-	sum_causes(run, order, &w);
+	return w;
+}
+
+void assay_window_add_causes(const assay_run *run, const assay_order *order, assay_window *w)
+{
+	if (w->device != ASSAY_NO_ROW)
+		sum_causes(run, order, w);
+}
+
+assay_window assay_window_find(const assay_run *run, const assay_order *order, int64_t steps)
+{
+	assay_window w = assay_window_bounds(run, order, steps);
+	assay_window_add_causes(run, order, &w);
 	return w;
 }
 

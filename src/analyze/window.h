@@ -36,7 +36,12 @@ static inline int64_t assay_window_length(const assay_window *w)
 	return w->to - w->from - w->off;
 }
 
-/* steps: as given by the user when the input marks none; 0 when unknown. */
+/* What step times tell, before gaps are known. steps: as given by the user when the input marks
+ * none; 0 when unknown. */
+assay_window assay_window_bounds(const assay_run *run, const assay_order *order, int64_t steps);
+/* What gaps tell. */
+void assay_window_add_causes(const assay_run *run, const assay_order *order, assay_window *w);
+/* Both. */
 assay_window assay_window_find(const assay_run *run, const assay_order *order, int64_t steps);
 
 typedef assay_vec(uint32_t) assay_step_rows;

@@ -133,9 +133,19 @@ void assay_halfway_free(assay_halfway *h)
 {
 	assay_order_free(&h->order);
 	assay_op_places_free(&h->places);
+	if (h->worth)
+		assay_worth_close(h->worth);
 }
 
-void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, bool more,
+/* The graph of what-ifs needs the window's bounds alone, and takes long: it is made beside all that
+ * comes from here on. */
+static void start_worth(assay_run *run, const assay_report_opts *opts, assay_halfway *half)
+{
+	half->window = assay_window_bounds(run, &half->order, opts->steps);
+	half->worth = assay_worth_open(run, &half->window);
+}
+
+void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_needs needs,
 			   assay_halfway *out)
 {
 	assay_step_choice steps;
@@ -146,7 +156,7 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, bool m
 	const int64_t *since = NULL;
 	const assay_order *order = &out->order;
 	struct beside_waits beside;
-	bool all = !assay_only_any(&only);
+	bool all = !assay_only_any(&only), more = needs >= ASSAY_NEEDS_WORK;
 	*out = (assay_halfway){.order = {0}};
 	assay_link(run);
 	if (all)
@@ -162,10 +172,12 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, bool m
 		beside_join(&beside);
 	}
 	assay_kernel_lines(run);
-	assay_gaps(run, order);
 	assay_loop_layers(run, order);
 	assay_repeated_steps(run, order);
 	assay_step_times(run, order, since);
+	if (needs == ASSAY_NEEDS_FINDINGS)
+		start_worth(run, opts, out);
+	assay_gaps(run, order);
 	assay_calls(run, order);
 	assay_count_overlaps(run, order);
 	assay_memory(run);
@@ -201,24 +213,22 @@ static bool analyze_job(assay_run *run, const assay_report_opts *opts, assay_hal
 			assay_err *err)
 {
 	const assay_order *order = &half->order;
+	assay_window *window = &half->window;
 	run->report_top = opts->top ? opts->top : 20;
 	if (!tell_part(run, opts, err))
 		return false;
 	assay_ranks(run);
-	assay_window window = assay_window_find(run, order, opts->steps);
-	assay_worth *worth = assay_worth_open(run, &window);
-	bool ok = find_work(run, opts, half, &window, err);
-	if (ok) {
-		assay_metrics(run, opts, &window);
-		assay_checks(run);
-		assay_budget(run, &window);
-		assay_steady(run, &window);
-		assay_findings(run, &window, order, worth);
-	}
-	assay_worth_close(worth);
-	if (!ok)
+	if (!half->worth)
+		start_worth(run, opts, half);
+	assay_window_add_causes(run, order, window);
+	if (!find_work(run, opts, half, window, err))
 		return false;
-	assay_self_check(run, &window);
+	assay_metrics(run, opts, window);
+	assay_checks(run);
+	assay_budget(run, window);
+	assay_steady(run, window);
+	assay_findings(run, window, order, half->worth);
+	assay_self_check(run, window);
 	derive_xla(run);
 	return true;
 }
@@ -263,7 +273,7 @@ bool assay_run_analyze_for(assay_run *run, const assay_report_opts *given, assay
 		assay_waits(run);
 		return true;
 	}
-	assay_analyze_sources(run, &opts, needs >= ASSAY_NEEDS_WORK, &half);
+	assay_analyze_sources(run, &opts, needs, &half);
 	bool ok = assay_analyze_rest(run, &opts, needs, &half, err);
 	assay_halfway_free(&half);
 	assay_assert_sound(run, "the analysis");

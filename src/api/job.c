@@ -21,7 +21,7 @@ void assay_job_analyze(const assay_report_opts *opts, assay_run *file)
 {
 	assay_halfway half;
 	assay_bound_times(file);
-	assay_analyze_sources(file, opts, false, &half);
+	assay_analyze_sources(file, opts, ASSAY_NEEDS_STEPS, &half);
 	assay_halfway_free(&half);
 }
 
@@ -249,7 +249,9 @@ bool assay_job_finish(assay_job *j, assay_run *run, assay_err *err)
 		return false;
 	memcpy(issues, run->part.issues, sizeof issues);
 	assay_bound_times(run);
-	assay_analyze_sources(run, &j->opts, j->needs >= ASSAY_NEEDS_WORK, &half);
+	/* rows of the other ranks come before findings are looked for */
+	assay_needs first = j->needs < ASSAY_NEEDS_WORK ? j->needs : ASSAY_NEEDS_WORK;
+	assay_analyze_sources(run, &j->opts, first, &half);
 	memcpy(run->part.issues, issues, sizeof issues);
 	size_t kernels = run->part.t.kernel.n;
 	assay_findings_append(&run->part, &j->found->part, in_full);

@@ -4,6 +4,7 @@
 
 #include "analyze/op_walk.h"
 #include "analyze/order.h"
+#include "analyze/worth.h"
 #include "model/run.h"
 #include "write/writer.h"
 
@@ -17,11 +18,14 @@ bool assay_ranks_valid(const char *list);
 typedef struct assay_halfway {
 	assay_order order;
 	assay_op_places places; /* of operators; none when only the first half was wanted */
+	assay_window window;    /* without its causes; where there is worth */
+	assay_worth *worth;     /* the graph is being made; NULL: not yet */
 } assay_halfway;
 void assay_halfway_free(assay_halfway *h);
 
-/* What can be said of each source on its own; more: the second half follows. */
-void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, bool more,
+/* What can be said of each source on its own. needs: of the second half, where it follows with no
+ * more rows than there are. */
+void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_needs needs,
 			   assay_halfway *out);
 /* What is said of all of them together, as far as it is needed. */
 bool assay_analyze_rest(assay_run *run, const assay_report_opts *opts, assay_needs needs,
