@@ -243,7 +243,7 @@ static size_t findings_of(const char *file, const char *kernel, int64_t *saved)
 	assay_order_build(&order, run);
 	assay_partition(run, &order);
 	const assay_window w = {.to = 611010, .compute = 61000};
-	assay_findings(run, &w, &order, NULL);
+	assay_findings(run, &w, &order, NULL, NULL);
 	const assay_finding_table *f = &run->part.t.finding;
 	size_t found = 0;
 	for (uint32_t i = 0; i < f->n; i++)

@@ -94,7 +94,7 @@ static bool finds(double gib_per_second, int64_t bytes, const char *second_host)
 	t->collective.latency[c] = 50000;
 	t->collective.bytes[c] = bytes;
 	t->collective.bus_bw[c] = gib_per_second;
-	assay_findings(run, &w, NULL, NULL);
+	assay_findings(run, &w, NULL, NULL, NULL);
 	bool found = false;
 	for (uint32_t i = 0; i < t->finding.n; i++)
 		found |= !strcmp(assay_z(run, t->finding.id[i]), "slow_collectives");

@@ -20,6 +20,7 @@ typedef struct assay_find_ctx {
 	assay_framework framework;
 	assay_vendor vendor;
 	assay_worth *worth;                    /* NULL: nothing is replayed */
+	struct assay_hole_search *holes;       /* NULL: who needs them finds them */
 	const struct assay_own_frames *frames; /* NULL: the run has none */
 	struct assay_found_list *list;
 	assay_arena *scratch;
@@ -121,7 +122,7 @@ int64_t assay_stalled_part(const assay_run *run, const assay_find_ctx *c);
 
 /* Runs all finders, orders what they found and fills verdict, the older view. */
 void assay_findings(assay_run *run, const assay_window *w, const assay_order *order,
-		    assay_worth *worth);
+		    assay_worth *worth, struct assay_hole_search *holes);
 
 /* "CUDA_LAUNCH_BLOCKING=1 is set"; NULL: no variable switches the mode on. */
 const char *assay_mode_words(const assay_run *run, assay_arena *a, assay_mode mode);

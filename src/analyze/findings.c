@@ -339,13 +339,14 @@ static void add_nothing_large(const assay_find_ctx *c)
 }
 
 void assay_findings(assay_run *run, const assay_window *w, const assay_order *order,
-		    assay_worth *worth)
+		    assay_worth *worth, struct assay_hole_search *holes)
 {
 	assay_arena scratch = {0};
 	struct assay_found_list list = {.found = {0}};
 	assay_find_ctx c = {.w = w,
 			    .order = order,
 			    .worth = worth,
+			    .holes = holes,
 			    .frames = assay_own_frames_find(run, &scratch),
 			    .steps = w->steps >= STEADY_STEPS ? w->steps : 0,
 			    .whole = assay_window_length(w),
@@ -390,7 +391,7 @@ TEST(the_largest_wait_comes_first_with_its_size_and_advice)
 	w.cause[ASSAY_WHY_HOST_DATA] = 2950000, w.gaps[ASSAY_WHY_HOST_DATA] = 2;
 	w.cause[ASSAY_WHY_QUEUED] = 50000, w.gaps[ASSAY_WHY_QUEUED] = 50; /* below 1% */
 	w.steps = 2; /* too few to speak of every step */
-	assay_findings(run, &w, NULL, NULL);
+	assay_findings(run, &w, NULL, NULL, NULL);
 	const assay_finding_table *f = &run->part.t.finding;
 	CHECK_EQ(f->n, 2);
 	CHECK(is_id(run, 0, "host_data") && is_id(run, 1, "host_op"));
@@ -409,13 +410,13 @@ TEST(what_cannot_be_explained_asks_for_a_better_recording)
 	assay_run *run = assay_run_new();
 	assay_window w = test_window(run);
 	w.cause[ASSAY_WHY_UNLINKED] = 4000000, w.gaps[ASSAY_WHY_UNLINKED] = 2;
-	assay_findings(run, &w, NULL, NULL);
+	assay_findings(run, &w, NULL, NULL, NULL);
 	CHECK_EQ(run->part.t.finding.n, 2);
 	CHECK(is_id(run, 0, "record_launches") && run->part.t.finding.cost[0] == 4000000);
 	CHECK(is_id(run, 1, "record_steps") && run->part.t.finding.cost[1] == -1);
 	assay_run_free(run);
 	run = assay_run_new();
-	assay_findings(run, &(assay_window){.device = ASSAY_NO_ROW}, NULL, NULL);
+	assay_findings(run, &(assay_window){.device = ASSAY_NO_ROW}, NULL, NULL, NULL);
 	CHECK(run->part.t.finding.n == 1 && is_id(run, 0, "record_gpu"));
 	assay_run_free(run);
 	return 0;
@@ -432,7 +433,7 @@ TEST(a_device_idle_for_a_tenth_always_has_a_finding_about_it)
 		w.cause[c] = 90000, w.gaps[c] = 3; /* 0.9 % */
 		w.idle += w.cause[c];
 	}
-	assay_findings(run, &w, NULL, NULL);
+	assay_findings(run, &w, NULL, NULL, NULL);
 	CHECK(run->part.t.finding.n >= 1 && !is_id(run, 0, "nothing_large"));
 	CHECK(run->part.t.finding.cost[0] > 0);
 	assay_run_free(run);

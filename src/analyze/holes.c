@@ -1,5 +1,6 @@
 #include "analyze/holes.h"
 
+#include "analyze/finding.h"
 #include "analyze/idle_where.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -203,6 +204,34 @@ void assay_holes_find(const assay_run *run, const assay_window *w, assay_holes *
 	assay_arena_free(&s.arena);
 }
 
+static void search_holes(void *search)
+{
+	assay_hole_search *s = search;
+	assay_holes_find(s->run, s->w, &s->found);
+}
+
+void assay_hole_search_start(assay_hole_search *s, const assay_run *run, const assay_window *w)
+{
+	enum { ROWS_WORTH_A_THREAD = 20000 };
+	bool worth = run->part.t.host.n >= ROWS_WORTH_A_THREAD &&
+		     (double)w->cause[ASSAY_WHY_HOST_UNTRACED] >=
+			     assay_worth_saying * (double)assay_window_length(w);
+	*s = (assay_hole_search){.run = run, .w = w};
+	assay_beside_start(&s->beside, worth ? assay_run_threads(run) : 1, search_holes, s);
+}
+
+const assay_holes *assay_hole_search_found(assay_hole_search *s)
+{
+	assay_beside_join(&s->beside);
+	return &s->found;
+}
+
+void assay_hole_search_end(assay_hole_search *s)
+{
+	assay_beside_drop(&s->beside);
+	assay_vec_free(&s->found);
+}
+
 TEST(a_hole_lies_between_two_rows_and_ranges_around_it_do_not_fill_it)
 {
 	enum { US = 1000 };
@@ -275,6 +304,30 @@ TEST(holes_begin_where_the_last_of_all_rows_before_ends)
 	CHECK(holes.p[2].from == 9010 * US && holes.p[2].before == second);
 	CHECK_EQ(holes.p[2].idle, 3000 * US);
 	assay_vec_free(&holes);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(holes_that_are_looked_for_beside_are_the_same)
+{
+	enum { ROWS = 20001, EACH = 1000 * 1000 };
+	assay_run *run = assay_run_new();
+	assay_window w = {.device = 0, .to = (int64_t)ROWS * EACH};
+	uint32_t last = ASSAY_NO_ROW;
+	for (int64_t i = 0; i < ROWS; i++)
+		last = assay_hand_host(run, ASSAY_HOST_RUNTIME, "launch", i * EACH, 10);
+	add_gap(run, (int64_t)(ROWS - 2) * EACH, (int64_t)(ROWS - 1) * EACH + 20, last);
+	for (unsigned threads = 1; threads < 3; threads++) {
+		for (int much = 0; much < 2; much++) {
+			assay_hole_search s;
+			run->threads = threads;
+			w.cause[ASSAY_WHY_HOST_UNTRACED] = much ? w.to / 10 : w.to / 1000;
+			assay_hole_search_start(&s, run, &w);
+			CHECK_EQ(s.beside.runs, much && threads > 1);
+			CHECK(assay_hole_search_found(&s)->n == 1 && s.found.p[0].after == last);
+			assay_hole_search_end(&s);
+		}
+	}
 	assay_run_free(run);
 	return 0;
 }

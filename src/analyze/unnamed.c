@@ -294,7 +294,10 @@ assay_unnamed assay_unnamed_look(const assay_run *run, const assay_find_ctx *c)
 {
 	assay_unnamed out = {.likely = ASSAY_WHY_HOST_UNTRACED};
 	struct look l = {.run = run, .c = c};
-	assay_holes_find(run, c->w, &l.holes);
+	assay_holes own = {0};
+	if (!c->holes)
+		assay_holes_find(run, c->w, &own);
+	l.holes = c->holes ? *assay_hole_search_found(c->holes) : own;
 	l.at = assay_alloc(c->scratch, (l.holes.n + 1) * sizeof *l.at);
 	find_places(&l);
 	out.place = place_words(&l);
@@ -302,7 +305,7 @@ assay_unnamed assay_unnamed_look(const assay_run *run, const assay_find_ctx *c)
 	bool whole = l.main && l.idle * 2 > c->w->cause[ASSAY_WHY_HOST_UNTRACED];
 	for (size_t i = 0; whole && i < ASSAY_COUNT_OF(rules) && !rules[i](&l, &out); i++)
 		;
-	assay_vec_free(&l.holes);
+	assay_vec_free(&own);
 	assay_vec_free(&l.places);
 	return out;
 }

@@ -6,6 +6,7 @@
 #include "analyze/compute.h"
 #include "analyze/derived.h"
 #include "analyze/finding.h"
+#include "analyze/holes.h"
 #include "analyze/kin.h"
 #include "analyze/memory.h"
 #include "api/captures.h"
@@ -214,6 +215,7 @@ static bool analyze_job(assay_run *run, const assay_report_opts *opts, assay_hal
 {
 	const assay_order *order = &half->order;
 	assay_window *window = &half->window;
+	assay_hole_search holes;
 	run->report_top = opts->top ? opts->top : 20;
 	if (!tell_part(run, opts, err))
 		return false;
@@ -221,13 +223,18 @@ static bool analyze_job(assay_run *run, const assay_report_opts *opts, assay_hal
 	if (!half->worth)
 		start_worth(run, opts, half);
 	assay_window_add_causes(run, order, window);
-	if (!find_work(run, opts, half, window, err))
+	assay_hole_search_start(&holes, run, window);
+	bool ok = find_work(run, opts, half, window, err);
+	if (ok) {
+		assay_metrics(run, opts, window);
+		assay_checks(run);
+		assay_budget(run, window);
+		assay_steady(run, window);
+		assay_findings(run, window, order, half->worth, &holes);
+	}
+	assay_hole_search_end(&holes);
+	if (!ok)
 		return false;
-	assay_metrics(run, opts, window);
-	assay_checks(run);
-	assay_budget(run, window);
-	assay_steady(run, window);
-	assay_findings(run, window, order, half->worth);
 	assay_self_check(run, window);
 	derive_xla(run);
 	return true;
