@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		assay_halfway half;
 		assay_add(&run->part.t, ASSAY_T_source); /* a rank in full, without work */
 		run->in_full = 1;
-		assay_analyze_sources(run, &opts, true, &half);
+		assay_analyze_sources(run, &opts, ASSAY_NEEDS_WORK, &half);
 		take_processes(run, &f);
 		assay_shard_close(&f);
 		assay_kernels_fold(run, 0);
