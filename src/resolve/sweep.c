@@ -161,16 +161,17 @@ static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
 	sweep_work before = to->tail;
 	/* launched before the recording: more may have followed it then */
 	bool early = r->flags & ASSAY_REC_WINDOW && !r->arg;
-	sweep_work first = to->last;
 	to->tail = (sweep_work){r->key, r->enter, r->exit, r->row, 0, ASSAY_WAIT_BY_NONE};
-	if (first.row != ASSAY_NO_ROW &&
-	    first.start >= r->exit) /* launched at once: it ran before */
-		to->tail = first;
+	/* launched at once: it ran before, and the stream stands behind what it stood behind */
+	bool before_last = to->last.row != ASSAY_NO_ROW && to->last.start >= r->exit;
+	if (before_last)
+		to->tail = before;
 	if (early)
 		sweep_doubt(&to->tail, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_EARLY);
 	if (r->flags & ASSAY_REC_RACED) /* what else is in front of the next? */
 		sweep_doubt(&to->tail, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_RACE);
-	to->last = to->tail;
+	if (!before_last)
+		to->last = to->tail;
 	to->changed = to->legacy_joined = r->key;
 	if (r->flags & ASSAY_REC_TOGETHER)
 		join_launch(s, st, r, before);

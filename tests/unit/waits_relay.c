@@ -94,6 +94,18 @@ TEST(each_stream_of_a_joint_launch_is_busy_until_the_last_piece_ends)
 	return 0;
 }
 
+TEST(work_that_ran_before_a_joint_launch_does_not_part_its_streams)
+{
+	program p = {0};
+	launch_together(&p, 10, S1, 100);
+	launch_together(&p, 11, S2, 900);
+	work(&p, 15, S1, 20, 40);
+	stream_sync(&p, 20, S1)->exit = 905;
+	run(&p);
+	CHECK(waited_for(&p, 0, 11) && p.wait[0].class == ASSAY_WAIT_IS_EXACT);
+	return 0;
+}
+
 TEST(a_graph_is_over_with_its_last_piece_and_named_by_the_first_that_ends_so_late)
 {
 	program p = {0};
