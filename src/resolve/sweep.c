@@ -56,9 +56,11 @@ static void legacy_edge(assay_sweep *s, const sweep_work *from, const assay_swee
 		sweep_put_edge(s, ASSAY_EDGE_LEGACY, from->row, r->row, ASSAY_NO_ROW, ASSAY_NO_ROW);
 }
 
+/* Of launches at once either may be the first: what ran after r then tells nothing. */
 static bool runs_beside(const assay_sweep *s, const sweep_work *a, const assay_sweep_rec *r)
 {
-	return a->row != ASSAY_NO_ROW && a->end > r->enter + s->tolerance;
+	bool may_follow = r->flags & ASSAY_REC_RACED && a->start >= r->exit - s->tolerance;
+	return a->row != ASSAY_NO_ROW && a->end > r->enter + s->tolerance && !may_follow;
 }
 
 /* The default stream waits for every blocking stream, and they for it. */

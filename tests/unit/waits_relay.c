@@ -94,6 +94,20 @@ TEST(each_stream_of_a_joint_launch_is_busy_until_the_last_piece_ends)
 	return 0;
 }
 
+TEST(of_launches_at_once_the_order_does_not_tell_that_a_stream_is_not_blocking)
+{
+	program p = {0};
+	work(&p, 1, S1, 100, 200)->flags = ASSAY_REC_RACED;
+	work(&p, 2, 0, 20, 60)->flags = ASSAY_REC_RACED;
+	work(&p, 5, 0, 210, 250);
+	work(&p, 10, S1, 300, 900);
+	record(&p, 11, A, 0);
+	event_call(&p, ASSAY_OP_EVENT_SYNC, 25, A)->flags = ASSAY_REC_WHOLE;
+	run(&p);
+	CHECK(waited_for(&p, 0, 5) && p.wait[0].class == ASSAY_WAIT_IS_LIKELY);
+	return 0;
+}
+
 TEST(work_that_ran_before_a_joint_launch_does_not_part_its_streams)
 {
 	program p = {0};
