@@ -1,0 +1,170 @@
+/* Work on the device that is heavy by its nature, and often more than is wanted: sorting, many
+ * passes over all keys where the largest few or a bucket for each would do; sums at indices, where
+ * equal indices wait for each other. */
+#include "analyze/finding.h"
+#include "analyze/own_frames.h"
+#include "base/fmt.h"
+#include "base/test.h"
+#include "model/by_hand.h"
+
+enum { NAMES = 10 };
+
+struct family {
+	const char *id, *text, *fix;
+	const char *name[NAMES]; /* parts of names: CUB, Thrust, rocPRIM, PyTorch, XLA */
+	double least;            /* of the time, to speak of it */
+	double goes;             /* of it where less is wanted */
+};
+
+static const struct family families[] = {
+	/* the largest few instead: keys are read about once, not eight times and written as often
+	 */
+	{"sorting",
+	 "sorting takes",
+	 "torch.topk for the largest few, bincount or scatter where only groups matter, shorter rows or smaller key types; embeddings: fewer duplicate indices or sparse gradients",
+	 {"RadixSort", "radix_sort", "MergeSort", "merge_sort", "SegmentedSort", "bitonicSort",
+	  "block_sort", "fill_reverse_indices"},
+	 0.05,
+	 0.8},
+	/* how often indices are equal is not recorded: half, and no claim that it is less */
+	{"index_sums",
+	 "sums at indices, where equal indices wait for each other, take",
+	 "sum what has the same index first (sort and segment_reduce, bincount, a product with a mask), or spread the indices; embeddings: sparse gradients, fewer duplicates",
+	 {"indexFuncLargeIndex", "indexFuncSmallIndex", "indexing_backward_kernel",
+	  "embedding_backward", "compute_grad_weight", "kernelHistogram", "ReduceAdd",
+	  "scatter_add", "ScatterAdd", "scatter_fusion"},
+	 0.25,
+	 0.5},
+};
+
+struct heavy {
+	int64_t *dur;   /* by row of gpu: 0 where it is of the family, else as it was */
+	int64_t time;   /* ns of the window */
+	uint64_t count; /* kernels */
+	uint32_t most;  /* row of gpu: the longest */
+};
+
+static bool is_of(const struct family *y, assay_str name)
+{
+	for (size_t i = 0; i < NAMES && y->name[i]; i++)
+		if (assay_str_find(name, y->name[i]) >= 0)
+			return true;
+	return false;
+}
+
+static struct heavy measure(const assay_run *run, const assay_find_ctx *c, const struct family *y)
+{
+	const assay_gpu_table *g = &run->part.t.gpu;
+	const assay_order_device *d = &c->order->device.p[c->w->device];
+	struct heavy s = {.dur = assay_alloc(c->scratch, (g->n + 1) * sizeof *s.dur),
+			  .most = ASSAY_NO_ROW};
+	uint8_t *known = assay_alloc(c->scratch, run->part.strings.str.n + 1); /* 1 no, 2 yes */
+	memset(s.dur, 0xff, g->n * sizeof *s.dur);
+	for (size_t i = d->first; i < d->first + d->n; i++) {
+		uint32_t r = c->order->row[i];
+		uint8_t *is = &known[g->name[r]];
+		if (!*is)
+			*is = is_of(y, assay_text(run, g->name[r])) ? 2 : 1;
+		if (*is < 2 || g->ts[r] < c->w->from || g->ts[r] >= c->w->to || g->dur[r] <= 0)
+			continue;
+		s.dur[r] = 0;
+		s.time += g->dur[r];
+		s.count++;
+		s.most = s.most == ASSAY_NO_ROW || g->dur[r] > g->dur[s.most] ? r : s.most;
+	}
+	return s;
+}
+
+static void tell_where(const assay_run *run, const assay_find_ctx *c, uint32_t gpu, assay_found *f)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t own = assay_own_call(t, assay_call_stack(t, t->launch.host[gpu]));
+	uint32_t call = gpu < t->gpu_op.n ? t->gpu_op.call[gpu] : ASSAY_NO_ROW;
+	f->where.kernel = assay_fmt_kernel(c->scratch, assay_text(run, t->gpu.name[gpu]), 120);
+	if (call != ASSAY_NO_ROW && t->op_call.shape[call] != ASSAY_NO_ROW)
+		f->where.op = assay_z(run, t->op_shape.name[t->op_call.shape[call]]);
+	if (own != ASSAY_NO_ROW)
+		assay_where_in_stack(run, own, &f->where);
+	else
+		assay_own_line_of_work(run, c, gpu, &f->where);
+}
+
+static void find_family(assay_run *run, const assay_find_ctx *c, const struct family *y)
+{
+	char count[ASSAY_FMT];
+	double share;
+	struct heavy s = measure(run, c, y);
+	if ((double)s.time < y->least * (double)c->whole)
+		return;
+	assay_found f = {.id = y->id, .total = s.time, .confidence = 0.6, .most = s.time};
+	bool known = assay_find_shorter(c, s.dur, INT64_MAX, &share);
+	double saved = y->goes * (known ? share * (double)c->whole : (double)s.time);
+	f.saved = saved > 1 ? (int64_t)saved : 1;
+	f.replayed = known;
+	f.least = ASSAY_WORTH_UNKNOWN; /* all of it may be needed */
+	f.text = assay_printf(c->scratch, "%s %s", y->text, assay_share_words(c, f.total));
+	f.fix = y->fix;
+	f.fact[0] = assay_printf(c->scratch, "%s kernels%s",
+				 assay_fmt_count(count, s.count / (c->steps ? c->steps : 1)),
+				 c->steps ? " a step" : "");
+	tell_where(run, c, s.most, &f);
+	assay_finding_add(c, &f);
+}
+
+static void find_heavy(assay_run *run, const assay_find_ctx *c)
+{
+	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !c->order)
+		return;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(families); i++)
+		find_family(run, c, &families[i]);
+}
+
+const assay_finder assay_find_heavy = {"heavy", find_heavy};
+
+TEST(heavy_kernels_are_told_by_their_names)
+{
+	static const char *const names[ASSAY_COUNT_OF(families)][4] = {
+		{"void at_cuda_detail::cub::detail::radix_sort::DeviceSegmentedRadixSortKernel<x>",
+		 "void cub::DeviceRadixSortOnesweepKernel<y>",
+		 "void rocprim::detail::radix_sort_block_sort<z>",
+		 "at::native::bitonicSortKVInPlace<2, -1, 16>"},
+		{"void at::native::indexFuncLargeIndex<float, long, unsigned int, 2, 2, -2, true>",
+		 "void at::native::indexing_backward_kernel<float, 4>",
+		 "void at::native::_scatter_gather_elementwise_kernel<128, 8, at::native::ReduceAdd>",
+		 "input_scatter_fusion_3"}};
+	static const char *const others[] = {
+		"at::native::sbtopk::gatherTopK<float>", "nvjet_sm90_tst_256x128_64x4",
+		"void at::native::_scatter_gather_elementwise_kernel<128, 8, TensorAssign>",
+		"void at::native::vectorized_gather_kernel<16, long>"};
+	for (size_t y = 0; y < ASSAY_COUNT_OF(families); y++) {
+		for (size_t i = 0; i < 4; i++)
+			CHECK(is_of(&families[y], assay_str_of(names[y][i])) &&
+			      !is_of(&families[1 - y], assay_str_of(names[y][i])) &&
+			      !is_of(&families[y], assay_str_of(others[i])));
+	}
+	return 0;
+}
+
+TEST(the_window_counts_its_sorts)
+{
+	assay_run *run = assay_run_new();
+	assay_arena scratch = {0};
+	assay_order order;
+	assay_window w = {.device = 0, .from = 100, .to = 400};
+	assay_find_ctx c = {.w = &w, .order = &order, .scratch = &scratch, .whole = 300};
+	for (int i = 0; i < 5; i++)
+		assay_hand_gpu(run, i % 2 ? "DeviceRadixSortKernel" : "gemm", 100 * i, 30 + i,
+			       ASSAY_NO_ROW);
+	for (int i = 0; i < 2; i++) {
+		uint32_t k = assay_add(&run->part.t, ASSAY_T_kernel);
+		run->part.t.kernel.name[k] = run->part.t.gpu.name[i];
+	}
+	assay_order_build(&order, run);
+	struct heavy s = measure(run, &c, &families[0]);
+	CHECK(s.count == 2 && s.time == 31 + 33 && s.most == 3);
+	CHECK(s.dur[1] == 0 && s.dur[2] == -1);
+	assay_order_free(&order);
+	assay_arena_free(&scratch);
+	assay_run_free(run);
+	return 0;
+}
