@@ -1,6 +1,5 @@
 #include "analyze/asked.h"
 
-#include "base/input.h"
 #include "base/json.h"
 #include "base/test.h"
 
@@ -19,12 +18,10 @@ assay_str assay_fact_of_group(const assay_run *run, uint32_t group, const char *
 static assay_str asked_command(const assay_run *run, assay_arena *a)
 {
 	assay_str list = assay_meta_get(run, "run.command"), word;
-	char *padded = assay_alloc(a, list.n + ASSAY_PAD);
 	const char *text = "";
 	if (!list.n)
 		return list;
-	memcpy(padded, list.p, list.n);
-	assay_json j = assay_json_on(padded, list.n);
+	assay_json j = assay_json_copy(a, list);
 	if (assay_json_enter(&j, '['))
 		while (assay_json_element(&j) && assay_json_text(&j, &word))
 			text = assay_printf(a, "%s%s%s", text, *text ? " " : "",

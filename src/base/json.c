@@ -8,6 +8,13 @@
 #include "base/test.h"
 #include "base/utf8.h"
 
+assay_json assay_json_copy(assay_arena *a, assay_str value)
+{
+	char *text = assay_alloc(a, value.n + ASSAY_PAD);
+	memcpy(text, value.p, value.n);
+	return assay_json_on(text, value.n);
+}
+
 assay_json assay_json_members(assay_arena *a, assay_str members)
 {
 	char *text = assay_alloc(a, members.n + 2 + ASSAY_PAD);

@@ -373,6 +373,8 @@ static inline bool assay_json_i64(assay_json *j, int64_t *out)
 
 /* Inside the object that these members make: text without braces and padding, copied to a. */
 assay_json assay_json_members(assay_arena *a, assay_str members);
+/* A cursor on a copy of a value that has no padding behind it, as interned text has none. */
+assay_json assay_json_copy(assay_arena *a, assay_str value);
 
 /* Any number, or a string that holds one, as a double; NaN and Infinity too. */
 bool assay_json_f64(assay_json *j, double *out);

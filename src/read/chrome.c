@@ -319,12 +319,10 @@ static bool is_trace(const chrome *c, size_t first_meta)
 	return found;
 }
 
-/* A header value that is a list: interned text has no padding, so the cursor gets a copy. */
+/* A header value that is a list. */
 static assay_json open_list(assay_arena *a, assay_str json)
 {
-	char *text = assay_alloc(a, json.n + ASSAY_PAD);
-	memcpy(text, json.p, json.n);
-	assay_json j = assay_json_on(text, json.n);
+	assay_json j = assay_json_copy(a, json);
 	assay_json_enter(&j, '[');
 	return j;
 }

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 
 #include "base/fmt.h"
-#include "base/input.h"
 #include "base/json.h"
 #include "base/test.h"
 #include "render/report.h"
@@ -39,9 +38,7 @@ static void add_fact(cost *c, assay_str text, assay_arena *scratch)
 		    {"cpu_ns", &c->cpu_ns},
 		    {"page_faults", &c->page_faults},
 		    {"bytes", &c->bytes}};
-	char *padded = assay_alloc(scratch, text.n + ASSAY_PAD);
-	memcpy(padded, text.p, text.n);
-	assay_json j = assay_json_on(padded, text.n);
+	assay_json j = assay_json_copy(scratch, text);
 	assay_json_enter(&j, '{');
 	for (assay_str key; assay_json_member(&j, &key);) {
 		uint64_t max = 0, *to = NULL;

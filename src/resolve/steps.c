@@ -5,7 +5,6 @@
 
 #include <strings.h>
 
-#include "base/input.h"
 #include "base/json.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -44,9 +43,7 @@ static assay_step_choice recorded_choice(const assay_run *run, assay_arena *scra
 	assay_step_choice choice = {0};
 	assay_str text = assay_meta_get(run, "steps_from"), options, value;
 	if (!text.n && (options = assay_meta_get(run, "run.options")).n) {
-		char *padded = assay_alloc(scratch, options.n + ASSAY_PAD);
-		memcpy(padded, options.p, options.n);
-		assay_json j = assay_json_on(padded, options.n);
+		assay_json j = assay_json_copy(scratch, options);
 		assay_json_enter(&j, '{');
 		for (assay_str key; assay_json_member(&j, &key);) {
 			if (!assay_str_is(key, "steps_from") || assay_json_peek(&j) != '"')
