@@ -52,20 +52,30 @@ static bool is_of(const struct family *y, assay_str name)
 	return false;
 }
 
-static struct heavy measure(const assay_run *run, const assay_find_ctx *c, const struct family *y)
+/* By name: 1 + its family; NULL when the run has no kernel of any. */
+static const uint8_t *families_of_names(const assay_run *run, assay_arena *a)
+{
+	const assay_kernel_table *k = &run->part.t.kernel;
+	uint8_t *of = assay_alloc(a, run->part.strings.str.n + 1), any = 0;
+	for (size_t i = 0; i < k->n; i++)
+		for (uint8_t y = 0; y < ASSAY_COUNT_OF(families); y++)
+			if (is_of(&families[y], assay_text(run, k->name[i])))
+				of[k->name[i]] = any = (uint8_t)(y + 1);
+	return any ? of : NULL;
+}
+
+static struct heavy measure(const assay_run *run, const assay_find_ctx *c, const uint8_t *of_name,
+			    uint8_t family)
 {
 	const assay_gpu_table *g = &run->part.t.gpu;
 	const assay_order_device *d = &c->order->device.p[c->w->device];
 	struct heavy s = {.dur = assay_alloc(c->scratch, (g->n + 1) * sizeof *s.dur),
 			  .most = ASSAY_NO_ROW};
-	uint8_t *known = assay_alloc(c->scratch, run->part.strings.str.n + 1); /* 1 no, 2 yes */
 	memset(s.dur, 0xff, g->n * sizeof *s.dur);
 	for (size_t i = d->first; i < d->first + d->n; i++) {
 		uint32_t r = c->order->row[i];
-		uint8_t *is = &known[g->name[r]];
-		if (!*is)
-			*is = is_of(y, assay_text(run, g->name[r])) ? 2 : 1;
-		if (*is < 2 || g->ts[r] < c->w->from || g->ts[r] >= c->w->to || g->dur[r] <= 0)
+		if (of_name[g->name[r]] != family || g->ts[r] < c->w->from ||
+		    g->ts[r] >= c->w->to || g->dur[r] <= 0)
 			continue;
 		s.dur[r] = 0;
 		s.time += g->dur[r];
@@ -89,11 +99,13 @@ static void tell_where(const assay_run *run, const assay_find_ctx *c, uint32_t g
 		assay_own_line_of_work(run, c, gpu, &f->where);
 }
 
-static void find_family(assay_run *run, const assay_find_ctx *c, const struct family *y)
+static void find_family(assay_run *run, const assay_find_ctx *c, const uint8_t *of_name,
+			uint8_t family)
 {
+	const struct family *y = &families[family - 1];
 	char count[ASSAY_FMT];
 	double share;
-	struct heavy s = measure(run, c, y);
+	struct heavy s = measure(run, c, of_name, family);
 	if ((double)s.time < y->least * (double)c->whole)
 		return;
 	assay_found f = {.id = y->id, .total = s.time, .confidence = 0.6, .most = s.time};
@@ -115,8 +127,9 @@ static void find_heavy(assay_run *run, const assay_find_ctx *c)
 {
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !c->order)
 		return;
-	for (size_t i = 0; i < ASSAY_COUNT_OF(families); i++)
-		find_family(run, c, &families[i]);
+	const uint8_t *of_name = families_of_names(run, c->scratch);
+	for (uint8_t y = 1; of_name && y <= ASSAY_COUNT_OF(families); y++)
+		find_family(run, c, of_name, y);
 }
 
 const assay_finder assay_find_heavy = {"heavy", find_heavy};
@@ -160,7 +173,7 @@ TEST(the_window_counts_its_sorts)
 		run->part.t.kernel.name[k] = run->part.t.gpu.name[i];
 	}
 	assay_order_build(&order, run);
-	struct heavy s = measure(run, &c, &families[0]);
+	struct heavy s = measure(run, &c, families_of_names(run, &scratch), 1);
 	CHECK(s.count == 2 && s.time == 31 + 33 && s.most == 3);
 	CHECK(s.dur[1] == 0 && s.dur[2] == -1);
 	assay_order_free(&order);

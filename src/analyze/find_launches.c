@@ -188,23 +188,40 @@ static void tell_loop(const assay_run *run, const assay_find_ctx *c, const struc
 /* Where TorchDynamo leaves compiled code it goes on in a function of this name, at that line. */
 static const char resume[] = "torch_dynamo_resume_in_";
 
+/* By row of stack: the innermost break it comes behind, a row of code; NULL: there is none. */
+static const uint32_t *breaks_of_stacks(const assay_run *run, assay_arena *scratch)
+{
+	const assay_tables *t = &run->part.t;
+	bool *is = assay_alloc(scratch, t->code.n + 1), any = false;
+	for (uint32_t i = 0; i < t->code.n; i++) {
+		is[i] = assay_str_find(assay_text(run, t->code.function[i]), resume) >= 0;
+		any |= is[i];
+	}
+	if (!any)
+		return NULL;
+	uint32_t *of = assay_alloc(scratch, (t->stack.n + 1) * sizeof *of);
+	for (uint32_t s = 0; s < t->stack.n; s++) { /* callers come before */
+		uint32_t caller = t->stack.caller[s];
+		of[s] = is[t->stack.code[s]] ? t->stack.code[s]
+			: caller < s         ? of[caller]
+					     : ASSAY_NO_ROW;
+	}
+	return of;
+}
+
 /* The break that most launches of the window come behind, and how many do. */
 static uint32_t busiest_break(const assay_run *run, const assay_window *w, uint64_t *launches)
 {
 	const assay_tables *t = &run->part.t;
 	assay_arena scratch = {0};
-	bool *is = assay_alloc(&scratch, t->code.n + 1);
+	const uint32_t *of_stack = breaks_of_stacks(run, &scratch);
 	uint64_t *n = assay_alloc(&scratch, (t->code.n + 1) * sizeof *n);
 	uint32_t best = ASSAY_NO_ROW;
-	for (uint32_t i = 0; i < t->code.n; i++)
-		is[i] = assay_str_find(assay_text(run, t->code.function[i]), resume) >= 0;
-	for (uint32_t g = 0; g < t->launch.n; g++) {
+	for (uint32_t g = 0; of_stack && g < t->launch.n; g++) {
 		uint32_t s = assay_call_stack(t, t->launch.host[g]);
-		while (s != ASSAY_NO_ROW && !is[t->stack.code[s]])
-			s = t->stack.caller[s];
-		if (s == ASSAY_NO_ROW || t->gpu.ts[g] < w->from || t->gpu.ts[g] >= w->to)
+		uint32_t code = s == ASSAY_NO_ROW ? ASSAY_NO_ROW : of_stack[s];
+		if (code == ASSAY_NO_ROW || t->gpu.ts[g] < w->from || t->gpu.ts[g] >= w->to)
 			continue;
-		uint32_t code = t->stack.code[s];
 		n[code]++;
 		best = best == ASSAY_NO_ROW || n[code] > n[best] ? code : best;
 	}
