@@ -63,8 +63,13 @@ export function callTree(data, from = -Infinity, to = Infinity) {
 }
 
 // What two runs call the same: lines move, objects lie elsewhere, steps count up.
-export const sameCall = (data, n) => plainName(data, n.name).replace(/^(?:.*\/)?([^/]+\.py)\(\d+\): /, "$1: ").replace(/\b0x[0-9a-f]+/g, "0x…");
-export const sameLaunch = (data, n) => n.leaf ? leafName(data, n) : frameText(data, n.name).replace(/:\d+$/, "");
+export function sameCall(data, n) {
+	return plainName(data, n.name).replace(/^(?:.*\/)?([^/]+\.py)\(\d+\): /, "$1: ").replace(/\b0x[0-9a-f]+/g, "0x…");
+}
+
+export function sameLaunch(data, n) {
+	return n.leaf ? leafName(data, n) : frameText(data, n.name).replace(/:\d+$/, "");
+}
 
 // Two trees as one: lengths before and after (by[0], by[1]) of one of `steps` each, and as key of `measured` their mean, which
 // nests as they do. nameOf(run, node): what is the same in both has the same.

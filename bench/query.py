@@ -26,6 +26,7 @@ STATEMENTS = {
     "count and sum": "select count(*), sum(dur) from kernels",
     "group by name": "select name, count(*), sum(dur) from kernels group by name order by 3 desc limit 5",
     "group by stream, name": "select stream, name, count(*), sum(dur) from kernels group by stream, name order by 4 desc limit 5",
+    "distinct names": "select distinct name from kernels",
     "the five longest": "select name, ts, dur from kernels order by dur desc, ts limit 5",
     "five columns, all rows": "select name, ts, dur, stream, corr_id from kernels",
 }

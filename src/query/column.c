@@ -181,3 +181,22 @@ void assay_column_sort(const assay_run *run, const assay_relation *view,
 		row[i] = spare[at[i]];
 	assay_arena_free(&a);
 }
+
+size_t assay_column_unique(const assay_relation *view, const assay_column_order *by, size_t columns,
+			   uint32_t *row, size_t n)
+{
+	assay_arena a = {0};
+	int64_t *value = assay_alloc(&a, (n + 1) * sizeof *value);
+	bool *absent = assay_alloc(&a, n + 1), *other = assay_alloc(&a, n + 1);
+	for (size_t c = 0; c < columns; c++) {
+		assay_column_values(&view->col[by[c].col], row, n, value, absent);
+		for (size_t i = 1; i < n; i++)
+			other[i] |= value[i] != value[i - 1] || absent[i] != absent[i - 1];
+	}
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++)
+		if (!i || other[i])
+			row[kept++] = row[i];
+	assay_arena_free(&a);
+	return kept;
+}

@@ -19,4 +19,8 @@ typedef struct assay_column_order {
 void assay_column_sort(const assay_run *run, const assay_relation *view,
 		       const assay_column_order *by, size_t columns, uint32_t *row, size_t n);
 
+/* Keeps one of neighbours that are equal in all columns; how many are left. */
+size_t assay_column_unique(const assay_relation *view, const assay_column_order *by, size_t columns,
+			   uint32_t *row, size_t n);
+
 #endif

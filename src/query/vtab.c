@@ -12,7 +12,7 @@
 #include "base/test.h"
 #include "query/column.h"
 
-enum { MOST_SORTED = 16 }; /* columns of an ORDER BY or GROUP BY; more are SQLite's */
+enum { MOST_SORTED = 16 }; /* columns of an ORDER BY, GROUP BY or DISTINCT; more are SQLite's */
 enum { AHEAD = 8 };        /* rows */
 
 /* Rows in the order of one column, those where it is absent left out. */
@@ -84,7 +84,8 @@ static size_t count_until(const order *o, int64_t v)
 /* ---- plans ----
  * idxNum is 0 for a scan, else 1 + the column of the order; idxStr has a letter for each argument
  * of xFilter, in order: one of "=<{>}" ({ and } are <= and >=). Behind them stand the columns that
- * rows are wanted in the order of, each as SIGN NUMBER, the sign - for a falling one, then a dot.
+ * rows are wanted in the order of, each as SIGN NUMBER, the sign - for a falling one, then a dot,
+ * or a ! where one row is enough of those that are equal in all of them.
  */
 
 typedef struct operation {
@@ -115,15 +116,19 @@ static bool can_use(const assay_relation_col *col, char letter)
 	       col->term[0].col->kind->type == ASSAY_COL_sid;
 }
 
+/* A column as SQLite counts them: behind the last one stands "rowid", another name of the first. */
+static int column_of(const table *t, int i)
+{
+	return (size_t)i < t->view->cols ? i : 0;
+}
+
 /* The column whose constraints narrow most: equality before ranges. -1: none. */
 static int best_column(const table *t, const sqlite3_index_info *info)
 {
 	int best = -1;
 	for (int i = 0; i < info->nConstraint; i++) {
-		int column = info->aConstraint[i].iColumn;
+		int column = column_of(t, info->aConstraint[i].iColumn);
 		char letter = letter_of(info->aConstraint[i].op);
-		if (column < 0)
-			column = 0; /* the rowid is the row's number */
 		if (!info->aConstraint[i].usable || !can_use(&t->view->col[column], letter))
 			continue;
 		if (letter == '=')
@@ -133,21 +138,23 @@ static int best_column(const table *t, const sqlite3_index_info *info)
 	return best;
 }
 
-/* For a plain DISTINCT (2) SQLite makes a tree all the same. */
+/* What sqlite3_vtab_distinct() says. */
+enum { ALL_ROWS_GROUPED = 1, ANY_ORDER_DISTINCT = 2, IN_ORDER_DISTINCT = 3 };
+
+/* For a plain DISTINCT SQLite makes a tree all the same. */
 static bool can_sort(sqlite3_index_info *info)
 {
 	return info->nOrderBy > 0 && info->nOrderBy <= MOST_SORTED &&
-	       sqlite3_vtab_distinct(info) != 2;
+	       sqlite3_vtab_distinct(info) != ANY_ORDER_DISTINCT;
 }
 
 /* The rows come in that order by themselves. */
 static bool is_sorted(const table *t, const sqlite3_index_info *info, int column)
 {
-	int first = info->aOrderBy[0].iColumn;
+	int first = column_of(t, info->aOrderBy[0].iColumn);
 	if (info->nOrderBy != 1 || info->aOrderBy[0].desc)
 		return false;
-	return column < 0 ? first <= 0
-			  : first == column && t->view->col[column].type == ASSAY_CELL_INT;
+	return column < 0 ? !first : first == column && t->view->col[column].type == ASSAY_CELL_INT;
 }
 
 /* The letters of the constraints that the order of a column serves; whether one is an equality. */
@@ -156,7 +163,7 @@ static bool use_order(const table *t, sqlite3_index_info *info, int column, sqli
 	int args = 0;
 	bool equal = false;
 	for (int i = 0; i < info->nConstraint && column >= 0; i++) {
-		int of = info->aConstraint[i].iColumn < 0 ? 0 : info->aConstraint[i].iColumn;
+		int of = column_of(t, info->aConstraint[i].iColumn);
 		char letter = letter_of(info->aConstraint[i].op);
 		if (of != column || !info->aConstraint[i].usable ||
 		    !can_use(&t->view->col[column], letter))
@@ -169,6 +176,46 @@ static bool use_order(const table *t, sqlite3_index_info *info, int column, sqli
 	return equal;
 }
 
+static bool has_column(const sqlite3_index_info *info, int column)
+{
+	for (int i = 0; i < info->nOrderBy; i++)
+		if (info->aOrderBy[i].iColumn == column)
+			return true;
+	return false;
+}
+
+/* The columns that a DISTINCT looks at and its order does not name: rows that are equal in these
+ * too cannot be told apart by any condition, so one of them will do. False: all rows are wanted, or
+ * the columns are too many. */
+static bool distinct_columns(const table *t, sqlite3_index_info *info, sqlite3_str *to)
+{
+	enum { LAST = 63 }; /* the bit of all columns from here on */
+	int n = info->nOrderBy;
+	if (sqlite3_vtab_distinct(info) < ANY_ORDER_DISTINCT || !n || info->colUsed >> LAST)
+		return false;
+	for (int i = 0; i < LAST; i++)
+		n += (info->colUsed >> i & 1) && !has_column(info, i);
+	for (int i = 0; n <= MOST_SORTED && i < LAST; i++)
+		if ((info->colUsed >> i & 1) && !has_column(info, i))
+			sqlite3_str_appendf(to, "+%d", column_of(t, i));
+	return n <= MOST_SORTED;
+}
+
+/* How the plan's text goes on behind the letters of constraints. */
+static void say_order(const table *t, sqlite3_index_info *info, int column, sqlite3_str *to)
+{
+	sqlite3_str *others = sqlite3_str_new(NULL);
+	bool distinct = distinct_columns(t, info, others);
+	info->orderByConsumed = can_sort(info);
+	bool sort = distinct || (info->orderByConsumed && !is_sorted(t, info, column));
+	for (int i = 0; sort && i < info->nOrderBy; i++)
+		sqlite3_str_appendf(to, "%c%d", info->aOrderBy[i].desc ? '-' : '+',
+				    column_of(t, info->aOrderBy[i].iColumn));
+	char *text = sqlite3_str_finish(others);
+	sqlite3_str_appendf(to, "%s%c", distinct && text ? text : "", distinct ? '!' : '.');
+	sqlite3_free(text);
+}
+
 static int plan(sqlite3_vtab *vt, sqlite3_index_info *info)
 {
 	const table *t = (const table *)vt;
@@ -176,14 +223,7 @@ static int plan(sqlite3_vtab *vt, sqlite3_index_info *info)
 	int column = best_column(t, info);
 	sqlite3_str *text = sqlite3_str_new(NULL);
 	bool equal = use_order(t, info, column, text);
-	info->orderByConsumed = can_sort(info);
-	for (int i = 0; info->orderByConsumed && !is_sorted(t, info, column) && i < info->nOrderBy;
-	     i++) {
-		int by = info->aOrderBy[i].iColumn;
-		sqlite3_str_appendf(text, "%c%d", info->aOrderBy[i].desc ? '-' : '+',
-				    by < 0 ? 0 : by);
-	}
-	sqlite3_str_appendchar(text, 1, '.'); /* an empty text would be none */
+	say_order(t, info, column, text);
 	int rc = sqlite3_str_errcode(text);
 	info->idxStr = sqlite3_str_finish(text);
 	info->needToFreeIdxStr = 1;
@@ -242,7 +282,7 @@ static void sort_rows(cursor *c, const char *text)
 	const table *t = (const table *)c->base.pVtab;
 	assay_column_order by[MOST_SORTED];
 	size_t columns = 0, n = c->end - c->next;
-	for (char *end; *text != '.'; text = end) {
+	for (char *end; *text != '.' && *text != '!'; text = end) {
 		uint16_t col = (uint16_t)strtol(text + 1, &end, 10);
 		by[columns++] = (assay_column_order){col, *text == '-'};
 	}
@@ -252,7 +292,7 @@ static void sort_rows(cursor *c, const char *text)
 	assay_column_sort(t->views->run, t->view, by, columns, row, n);
 	c->at = row;
 	c->next = 0;
-	c->end = n;
+	c->end = *text == '!' ? assay_column_unique(t->view, by, columns, row, n) : n;
 }
 
 static int filter(sqlite3_vtab_cursor *vc, int idx, const char *text, int n, sqlite3_value **arg)
@@ -299,12 +339,6 @@ static int is_end(sqlite3_vtab_cursor *vc)
 	return c->next >= c->end;
 }
 
-static int rowid(sqlite3_vtab_cursor *vc, sqlite3_int64 *out)
-{
-	*out = row_at((const cursor *)vc);
-	return SQLITE_OK;
-}
-
 /* A row that is reached over others is not known early. */
 static void remember(cursor *c, const assay_relation_col *col)
 {
@@ -320,8 +354,9 @@ static int column(sqlite3_vtab_cursor *vc, sqlite3_context *ctx, int i)
 {
 	const table *t = (const table *)vc->pVtab;
 	cursor *c = (cursor *)vc;
-	assay_cell cell = assay_relation_cell(t->views->run, &t->view->col[i], row_at(c));
-	remember(c, &t->view->col[i]);
+	const assay_relation_col *col = &t->view->col[column_of(t, i)];
+	assay_cell cell = assay_relation_cell(t->views->run, col, row_at(c));
+	remember(c, col);
 	switch (cell.type) {
 	case ASSAY_CELL_NULL:
 		sqlite3_result_null(ctx);
@@ -341,6 +376,8 @@ static int column(sqlite3_vtab_cursor *vc, sqlite3_context *ctx, int i)
 
 /* ---- the module ---- */
 
+/* No row numbers of SQLite's own: it does not tell which statements look at them, and then rows
+ * that DISTINCT leaves out would be missed. */
 static char *declaration(const assay_relation *v)
 {
 	static const char *const types[] = {"", "INTEGER", "REAL", "TEXT"};
@@ -349,7 +386,8 @@ static char *declaration(const assay_relation *v)
 	for (size_t i = 0; i < v->cols; i++)
 		sqlite3_str_appendf(s, "%s\"%w\" %s%s", i ? ", " : "", v->col[i].name,
 				    types[v->col[i].type], v->col[i].string_id ? " HIDDEN" : "");
-	sqlite3_str_appendall(s, ")");
+	sqlite3_str_appendf(s, ", rowid INTEGER HIDDEN, PRIMARY KEY(\"%w\")) WITHOUT ROWID",
+			    v->col[0].name);
 	return sqlite3_str_finish(s);
 }
 
@@ -411,7 +449,6 @@ static const sqlite3_module module = {
 	.xNext = next,
 	.xEof = is_end,
 	.xColumn = column,
-	.xRowid = rowid,
 };
 
 int assay_vtabs_add(sqlite3 *db, const assay_relations *views)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`convert RUN out.db`: SQLite itself finds in every table and view of the file what `assay sql` says of the run, in groups and
-orders of any columns too."""
+"""`convert RUN out.db`: SQLite itself finds in every table and view of the file what `assay sql` says of the run, in groups, orders and
+distinct values of any columns too."""
 import json
 import pathlib
 import random
@@ -23,6 +23,9 @@ def questions(view, columns):
         where = pick.choice(("", f'where "{pick.choice(columns)}" is not null', "where id > 40 and id <= 200"))
         yield f"select {keys}, count(*), min(id), sum(id) from {view} {where} group by {keys} order by {keys}"
         yield f"select {keys}, count(*) from {view} {where} group by {keys} order by {order}"
+        yield f"select distinct {keys} from {view} {where} order by {order}"
+        yield f"select count(*), sum(length(x)) from (select distinct {keys}, cast({keys.split(',')[0]} as text) x from {view} {where})"
+        yield f"select count(*) from (select distinct {keys} from {view} where (id * 7 + {pick.randint(0, 9)}) % 10 < {pick.randint(1, 9)})"
         yield f"select {keys}, id from {view} {where} order by {order}, id desc limit 50"
 
 
@@ -58,7 +61,7 @@ with tempfile.TemporaryDirectory() as folder:
             columns = [c[1] for c in db.execute(f'pragma table_info("{view}")') if c[1] != "id"]
             asked += questions(view, columns)
         wrong = differing(db, tap.ROOT / name, asked)
-        tap.ok(f"{name}: {len(asked)} groups and orders equal SQLite's own", len(asked) > 50 and not wrong, wrong[:3])
+        tap.ok(f"{name}: {len(asked)} groups, orders and distinct values equal SQLite's own", len(asked) > 50 and not wrong, wrong[:3])
         db.close()
         out.unlink()
 tap.done()
