@@ -239,17 +239,11 @@ static int64_t work_within(const struct shared *x, uint32_t device)
 	return sum;
 }
 
-/* Ranks that share a device do so on purpose. */
 static void find_others(struct shared *x)
 {
-	const assay_tables *t = &x->run->part.t;
-	const assay_device_time_table *d = &t->device_time;
-	uint32_t mine = x->c->w->device, own = assay_group_of(t, d->source[mine]);
-	for (uint32_t i = 0; i < d->n; i++) {
-		uint32_t group = assay_group_of(t, d->source[i]);
-		if (d->device[i] != d->device[mine] || group == own ||
-		    t->source.rank[d->source[i]] >= 0 ||
-		    !assay_str_same(assay_machine_of(x->run, group), assay_machine_of(x->run, own)))
+	uint32_t mine = x->c->w->device;
+	for (uint32_t i = 0; i < x->run->part.t.device_time.n; i++) {
+		if (i == mine || !assay_same_gpu(x->run, mine, i))
 			continue;
 		int64_t taken = work_within(x, i);
 		x->other = taken > x->taken ? i : x->other;
@@ -271,6 +265,18 @@ static uint32_t other_group(const struct shared *x)
 static const char *other_pid(const struct shared *x)
 {
 	return assay_fmt_safe(x->c->scratch, assay_fact_of_group(x->run, other_group(x), "pid"));
+}
+
+/* A recording has the process that was asked for and what it started. */
+static bool is_ours(const struct shared *x)
+{
+	const assay_tables *t = &x->run->part.t;
+	uint32_t mine = assay_group_of(t, t->device_time.source[x->c->w->device]);
+	assay_str here = assay_text(x->run, t->source.path[mine]),
+		  there = assay_text(x->run, t->source.path[other_group(x)]);
+	here.n -= assay_str_file(here).n;
+	there.n -= assay_str_file(there).n;
+	return mine == assay_asked_group(x->run) && assay_str_same(here, there);
 }
 
 /* ------------------------------------------------------------------ the finding */
@@ -338,10 +344,9 @@ static void tell(const struct shared *x)
 	f.fix = proved ? "stop the other process on the GPU, or move it to another (nvidia-smi, amd-smi process show who it is)"
 		       : "look for another process on the GPU (nvidia-smi, amd-smi), and for clocks that fall under power or heat: record with telemetry";
 	if (has_other(x))
-		f.fix = assay_printf(
-			c->scratch,
-			"end process %s, which this program started, or give it another GPU",
-			other_pid(x));
+		f.fix = assay_printf(c->scratch, "end process %s%s, or give it another GPU",
+				     other_pid(x),
+				     is_ours(x) ? ", which this program started" : "");
 	f.text = assay_printf(c->scratch, "%s %s",
 			      proved ? "another process uses the GPU: it takes"
 				     : "the GPU is slower at times than it usually is: that takes",
@@ -433,6 +438,9 @@ TEST(work_of_another_process_on_the_device_is_counted_within_the_window)
 		uint32_t source = assay_add(t, ASSAY_T_source);
 		t->source.group[source] = source;
 		run->part.source = source;
+		assay_meta_add(&run->part, "hostname", ASSAY_S("vm"));
+		assay_meta_add(&run->part, "command", i ? ASSAY_S("hog") : ASSAY_S("train"));
+		t->source.path[source] = assay_sid_of(run, i ? "run/b.asy" : "run/a.asy");
 		assay_hand_gpu(run, "gemm", 50, 100, ASSAY_NO_ROW);
 		assay_hand_gpu(run, "gemm", 250, 100, ASSAY_NO_ROW);
 		uint32_t d = assay_add(t, ASSAY_T_device_time);
@@ -445,6 +453,11 @@ TEST(work_of_another_process_on_the_device_is_counted_within_the_window)
 	find_others(&x);
 	CHECK(x.other == 1 && has_other(&x));
 	CHECK_EQ(x.taken, 50 + 50);
+	CHECK(!is_ours(&x)); /* nobody says what was asked for */
+	assay_meta_add(&run->part, "run.command", ASSAY_S("[\"train\"]"));
+	CHECK(is_ours(&x));
+	t->source.path[1] = assay_sid_of(run, "other/b.asy"); /* of a recording of its own */
+	CHECK(!is_ours(&x));
 	t->source.rank[1] = 1; /* ranks share it on purpose */
 	x = (struct shared){.run = run, .c = &c};
 	find_others(&x);

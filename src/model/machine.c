@@ -1,5 +1,6 @@
 #include "model/machine.h"
 
+#include "base/map.h"
 #include "base/test.h"
 
 /* In the recorders' own words. */
@@ -59,6 +60,67 @@ uint32_t assay_device_row(const assay_tables *t, uint32_t process, int64_t numbe
 			  d->memory[i] != d->memory[alike];
 	}
 	return differ ? ASSAY_NO_ROW : alike;
+}
+
+/* The machine of a row of device_time that may be another process's too; nothing otherwise. */
+static assay_str machine_of_lone(const assay_run *run, uint32_t row)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t source = t->device_time.source[row];
+	if (t->source.rank[source] >= 0)
+		return (assay_str){"", 0};
+	return assay_machine_of(run, assay_group_of(t, source));
+}
+
+bool assay_same_gpu(const assay_run *run, uint32_t a, uint32_t b)
+{
+	const assay_device_time_table *d = &run->part.t.device_time;
+	if (d->device[a] != d->device[b])
+		return false;
+	assay_str machine = machine_of_lone(run, a);
+	return machine.n && assay_str_same(machine, machine_of_lone(run, b));
+}
+
+size_t assay_gpus(const assay_run *run)
+{
+	const assay_device_time_table *d = &run->part.t.device_time;
+	assay_map seen = {0};
+	size_t alone = 0;
+	for (uint32_t i = 0; d->n > 1 && i < d->n; i++) {
+		assay_str machine = machine_of_lone(run, i);
+		if (machine.n)
+			*assay_map_at(&seen, assay_hash(machine.p, machine.n,
+							(uint64_t)d->device[i])) = i;
+		else
+			alone++;
+	}
+	size_t n = d->n > 1 ? alone + seen.n : d->n;
+	assay_map_free(&seen);
+	return n;
+}
+
+TEST(processes_of_one_machine_share_a_gpu_unless_they_are_ranks)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t source = assay_add(t, ASSAY_T_source);
+		t->source.group[source] = source;
+		uint32_t d = assay_add(t, ASSAY_T_device_time);
+		t->device_time.source[d] = source;
+		t->device_time.device[d] = i == 2; /* the last one has the second GPU */
+	}
+	CHECK(!assay_same_gpu(run, 0, 1) && assay_gpus(run) == 3); /* machines not known */
+	for (uint32_t i = 0; i < 3; i++) {
+		run->part.source = i;
+		assay_meta_add(&run->part, "hostname", ASSAY_S("vm"));
+	}
+	CHECK(assay_same_gpu(run, 0, 1) && !assay_same_gpu(run, 0, 2));
+	CHECK_EQ(assay_gpus(run), 2);
+	t->source.rank[1] = 1;
+	CHECK(!assay_same_gpu(run, 0, 1) && assay_gpus(run) == 3);
+	assay_run_free(run);
+	return 0;
 }
 
 TEST(a_machine_is_found_in_facts_and_in_file_names)

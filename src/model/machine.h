@@ -16,4 +16,10 @@ assay_str assay_machine_of(const assay_run *run, uint32_t group);
  * will do. process: the source that stands for its files. */
 uint32_t assay_device_row(const assay_tables *t, uint32_t process, int64_t number);
 
+/* Do two rows of device_time tell of one GPU, used by two processes? Ranks have one each, whatever
+ * its number, and of unknown machines nobody knows. */
+bool assay_same_gpu(const assay_run *run, uint32_t a, uint32_t b);
+/* GPUs that rows of device_time tell of. */
+size_t assay_gpus(const assay_run *run);
+
 #endif

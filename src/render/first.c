@@ -6,6 +6,7 @@
 
 #include "base/fmt.h"
 #include "base/sort.h"
+#include "model/machine.h"
 #include "render/ops.h"
 #include "render/printout.h"
 #include "render/report.h"
@@ -76,8 +77,9 @@ static const char *gpus_text(assay_printout *p)
 		name = this;
 	}
 	name = name ? assay_fmt_safe(&p->scratch, assay_str_of(name)) : NULL;
-	if (t->device_time.n > 1)
-		return assay_printf(&p->scratch, ", %zu %s%s", t->device_time.n,
+	size_t gpus = assay_gpus(p->run);
+	if (gpus > 1)
+		return assay_printf(&p->scratch, ", %zu %s%s", gpus,
 				    name ? name : "GPUs", mixed ? " and others" : "");
 	return name ? assay_printf(&p->scratch, ", %s", name) : "";
 }
