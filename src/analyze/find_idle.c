@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "analyze/cause_place.h"
+#include "analyze/detour.h"
 #include "analyze/finding.h"
 #include "analyze/idle_lines.h"
 #include "analyze/idle_where.h"
@@ -376,6 +377,16 @@ static void weigh_loader(const assay_run *run, const assay_find_ctx *c, uint32_t
 				 steps > 1 ? " a step" : ""));
 }
 
+/* The way of the host through libraries may say more than the cause does. */
+static void tell_detour(const assay_run *run, const assay_find_ctx *c, int cause, assay_found *f)
+{
+	assay_detour way = assay_detour_of(run, c->w, (assay_why)cause);
+	if (!way.says)
+		return;
+	f->fix = way.fix;
+	add_fact(f, way.says);
+}
+
 static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
 			       const struct idle *idle, int cause, bool drained)
 {
@@ -441,6 +452,7 @@ static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
 	}
 	if (cause == ASSAY_WHY_HOST_SYNC)
 		f.fix = advice_of_call(c, &f);
+	tell_detour(run, c, cause, &f);
 	n.leads = n.at != ASSAY_NO_ROW && !f.follows && is_avoidable(cause) &&
 		  assay_place_time_of(run, c->w, n.at, &n.there);
 	if (drained && n.leads)

@@ -1,0 +1,157 @@
+#include "analyze/detour.h"
+
+#include "analyze/idle_where.h"
+#include "base/test.h"
+#include "model/by_hand.h"
+#include "names/words.h"
+
+static const struct row {
+	assay_why cause; /* ASSAY_WHY_COUNT: any */
+	const char *path;
+	assay_detour way;
+} rows[] = {
+#define DETOUR(cause, path, says, fix) {ASSAY_WHY_##cause, path, {says, fix}},
+#include "analyze/detours.def"
+#undef DETOUR
+};
+
+enum { ROWS = ASSAY_COUNT_OF(rows), NONE = ROWS };
+
+static bool lies_in(assay_str file, const char *path)
+{
+	size_t n = strlen(path);
+	for (size_t i = 0; i + n <= file.n; i++)
+		if ((!i || file.p[i - 1] == '/') && !memcmp(file.p + i, path, n))
+			return true;
+	return false;
+}
+
+static uint8_t row_of(assay_str file, assay_why cause)
+{
+	uint8_t r = 0;
+	while (r < ROWS && ((rows[r].cause != ASSAY_WHY_COUNT && rows[r].cause != cause) ||
+			    !lies_in(file, rows[r].path)))
+		r++;
+	return r;
+}
+
+/* By row of stack, the innermost way it leads through. */
+static const uint8_t *ways_of_stacks(const assay_run *run, assay_why cause, assay_arena *scratch)
+{
+	const assay_tables *t = &run->part.t;
+	uint8_t *code = assay_alloc(scratch, t->code.n + 1),
+		*stack = assay_alloc(scratch, t->stack.n + 1);
+	for (uint32_t i = 0; i < t->code.n; i++)
+		code[i] = row_of(assay_text(run, t->code.file[i]), cause);
+	for (uint32_t s = 0; s < t->stack.n; s++) { /* callers come before */
+		uint32_t caller = t->stack.caller[s];
+		stack[s] = code[t->stack.code[s]];
+		if (stack[s] == NONE && caller < s)
+			stack[s] = stack[caller];
+	}
+	return stack;
+}
+
+/* Stacks outside Python are cut where they are deep; such a one does not tell who has it compiled.
+ */
+static bool is_cut(const assay_run *run, uint32_t calls)
+{
+	const assay_tables *t = &run->part.t;
+	if (calls == ASSAY_NO_ROW)
+		return false;
+	while (t->stack.caller[calls] != ASSAY_NO_ROW)
+		calls = t->stack.caller[calls];
+	assay_str file = assay_text(run, t->code.file[t->stack.code[calls]]);
+	return assay_word_of_frame(file) == ASSAY_WORD_COMPILE;
+}
+
+assay_detour assay_detour_of(const assay_run *run, const assay_window *w, assay_why cause)
+{
+	enum { PART = 3 };
+	const assay_tables *t = &run->part.t;
+	const assay_gap_part_table *p = &t->gap_part;
+	assay_arena scratch = {0};
+	int64_t time[ROWS + 1] = {0}, all = 0;
+	uint8_t best = NONE;
+	const uint8_t *of = ways_of_stacks(run, cause, &scratch);
+	for (size_t i = 0; i < p->n; i++) {
+		uint32_t sample = p->sample[i], stack = p->stack[i];
+		if (p->cause[i] != cause || !assay_gap_in_window(&t->gap, w, p->gap[i]))
+			continue;
+		uint32_t calls = sample == ASSAY_NO_ROW ? sample : t->sample.calls[sample];
+		uint8_t way = stack == ASSAY_NO_ROW ? NONE : of[stack];
+		way = way == NONE && calls != ASSAY_NO_ROW ? of[calls] : way;
+		if (way == NONE && cause == ASSAY_WHY_HOST_COMPILE && is_cut(run, calls))
+			continue;
+		all += p->dur[i];
+		time[way] += p->dur[i];
+		best = way != NONE && (best == NONE || time[way] > time[best]) ? way : best;
+	}
+	assay_arena_free(&scratch);
+	return best != NONE && time[best] * PART >= all ? rows[best].way : (assay_detour){0};
+}
+
+static uint32_t add_call(assay_run *run, uint32_t caller, const char *file)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t code = assay_add(t, ASSAY_T_code), stack = assay_add(t, ASSAY_T_stack);
+	t->code.file[code] = assay_sid_of(run, file);
+	t->stack.code[stack] = code;
+	t->stack.caller[stack] = caller;
+	return stack;
+}
+
+static void add_part(assay_run *run, assay_why cause, int64_t dur, uint32_t stack, uint32_t calls)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t gap = assay_add(t, ASSAY_T_gap), part = assay_add(t, ASSAY_T_gap_part),
+		 sample = assay_add(t, ASSAY_T_sample);
+	t->gap.device[gap] = 0;
+	t->gap.dur[gap] = dur;
+	t->sample.calls[sample] = calls;
+	t->gap_part.gap[part] = gap;
+	t->gap_part.cause[part] = (uint8_t)cause;
+	t->gap_part.dur[part] = dur;
+	t->gap_part.stack[part] = stack;
+	t->gap_part.sample[part] = sample;
+}
+
+TEST(a_way_through_a_library_that_has_a_cure_is_told_by_its_files)
+{
+	assay_run *run = assay_run_new();
+	assay_window w = {.to = 1000};
+	uint32_t main = add_call(run, ASSAY_NO_ROW, "train.py");
+	uint32_t text = add_call(run, main, "/v/site-packages/torch/_tensor_str.py");
+	uint32_t inner = add_call(run, text, "/v/site-packages/torch/_ops.py");
+	uint32_t mine = add_call(run, main, "my_torch/_tensor_str.py");
+	add_part(run, ASSAY_WHY_HOST_PYTHON, 60, main, ASSAY_NO_ROW);
+	add_part(run, ASSAY_WHY_HOST_PYTHON, 20, mine, ASSAY_NO_ROW);
+	CHECK(!assay_detour_of(run, &w, ASSAY_WHY_HOST_PYTHON).says);
+	add_part(run, ASSAY_WHY_HOST_PYTHON, 45, inner, ASSAY_NO_ROW);
+	CHECK(!strcmp(assay_detour_of(run, &w, ASSAY_WHY_HOST_PYTHON).says,
+		      "a tensor is made into text"));
+	CHECK(!assay_detour_of(run, &w, ASSAY_WHY_HOST_SYNC).says);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Most stacks of a compiler end in it. */
+TEST(who_has_code_compiled_is_told_by_the_stacks_that_reach_him)
+{
+	assay_run *run = assay_run_new();
+	assay_window w = {.to = 1000};
+	uint32_t main = add_call(run, ASSAY_NO_ROW, "train.py");
+	uint32_t cudnn = add_call(run, ASSAY_NO_ROW, "/v/libcudnn_graph.so.9"),
+		 reached = add_call(run, cudnn, "/v/libnvrtc.so.13"),
+		 cut = add_call(run, ASSAY_NO_ROW, "/v/libnvrtc.so.13");
+	add_part(run, ASSAY_WHY_HOST_COMPILE, 900, main, cut);
+	CHECK(!assay_detour_of(run, &w, ASSAY_WHY_HOST_COMPILE).says);
+	add_part(run, ASSAY_WHY_HOST_COMPILE, 30, main, reached);
+	add_part(run, ASSAY_WHY_HOST_COMPILE, 10, main, ASSAY_NO_ROW);
+	CHECK(assay_str_starts(assay_str_of(assay_detour_of(run, &w, ASSAY_WHY_HOST_COMPILE).fix),
+			       "few shapes"));
+	add_part(run, ASSAY_WHY_HOST_NATIVE, 30, main, cudnn);
+	CHECK(!assay_detour_of(run, &w, ASSAY_WHY_HOST_NATIVE).says); /* as every convolution is */
+	assay_run_free(run);
+	return 0;
+}
