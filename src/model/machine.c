@@ -89,8 +89,8 @@ size_t assay_gpus(const assay_run *run)
 	for (uint32_t i = 0; d->n > 1 && i < d->n; i++) {
 		assay_str machine = machine_of_lone(run, i);
 		if (machine.n)
-			*assay_map_at(&seen, assay_hash(machine.p, machine.n,
-							(uint64_t)d->device[i])) = i;
+			*assay_map_at(&seen,
+				      assay_hash(machine.p, machine.n, (uint64_t)d->device[i])) = i;
 		else
 			alone++;
 	}

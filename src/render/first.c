@@ -79,8 +79,8 @@ static const char *gpus_text(assay_printout *p)
 	name = name ? assay_fmt_safe(&p->scratch, assay_str_of(name)) : NULL;
 	size_t gpus = assay_gpus(p->run);
 	if (gpus > 1)
-		return assay_printf(&p->scratch, ", %zu %s%s", gpus,
-				    name ? name : "GPUs", mixed ? " and others" : "");
+		return assay_printf(&p->scratch, ", %zu %s%s", gpus, name ? name : "GPUs",
+				    mixed ? " and others" : "");
 	return name ? assay_printf(&p->scratch, ", %s", name) : "";
 }
 
