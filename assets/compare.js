@@ -1,7 +1,7 @@
 // Two runs side by side: what changed, by how much, and whether it is more than chance.
 import { PARTS, bar, legend } from "./bars.js";
 import { choice, el, section, swatch } from "./dom.js";
-import { formatPercent, formatTime, runTitle, shortName, spaced } from "./format.js";
+import { formatPercent, formatTime, runTitle, shortName, spaced, units } from "./format.js";
 import { CLASS_COLOURS, causeColour } from "./palette.js";
 import { factTable, makeTable } from "./tables.js";
 
@@ -27,6 +27,7 @@ function changeColumns(first) {
 }
 
 const signedTime = (ns) => `${ns > 0 ? "+" : ""}${formatTime(ns)}`;
+const signedPercent = (part, whole) => `${part > 0 ? "+" : part < 0 ? "−" : ""}${formatPercent(Math.abs(part), whole)}`;
 
 // Step times and how they changed, beside one bar of each run's step.
 function stepLine(diff) {
@@ -35,7 +36,7 @@ function stepLine(diff) {
 	const parts = (side) => bar(diff.parts.map((d) => [d[side] / longest, CLASS_COLOURS[d.name] ?? "--other", `${names[d.name] ?? spaced(d.name)} ${formatTime(d[side])}`]), "bar.thin");
 	return el("div.line", {}, el("dl.tiles", {},
 		tile("step before", timeOr(before)), tile("step after", timeOr(after)),
-		change === null ? null : tile(real ? "change" : "change, within noise", `${signedTime(change)}${before > 0 ? ` (${change > 0 ? "+" : "−"}${formatPercent(Math.abs(change), before)})` : ""}`)),
+		change === null ? null : tile(real ? "change" : "change, within noise", `${signedTime(change)}${before > 0 ? ` (${signedPercent(change, before)})` : ""}`)),
 	el("a.step-bar", { href: "#parts", "aria-label": "Where the time of a step went, before and after" }, parts("a_ns"), parts("b_ns")));
 }
 
@@ -72,13 +73,17 @@ function differentPrograms({ different_programs: different, common_gpu_share: sh
 		`kernels that both runs have take ${shares.map((share) => formatPercent(share, 1)).join(" and ")} of their GPU time.`));
 }
 
+function largestChanges(changes, find) {
+	return !changes.length ? [] : [el("h3.name", {}, "Largest changes a step"),
+		el("ul.changes", {}, ...changes.map(([ns, text, tab, query]) => el("li", {}, el("b", {}, signedTime(ns)),
+			el("span", {}, el("a", { href: `#${tab}` }, text), " ", findButton(query, find)))))];
+}
+
 export function compareFindings(diff, find) {
 	return el("aside.findings", { "aria-labelledby": "findings-title" },
 		el("h2", { id: "findings-title" }, "What changed"),
-		el("ol.verdicts", {}, el("li", {}, el("p.said", {}, el("b", {}, diff.sentence))), differentPrograms(diff)),
-		el("h3.name", {}, "Largest changes a step"),
-		el("ul.changes", {}, ...changesOf(diff).map(([ns, text, tab, query]) => el("li", {}, el("b", {}, signedTime(ns)),
-			el("span", {}, el("a", { href: `#${tab}` }, text), " ", findButton(query, find))))));
+		el("ol.verdicts", {}, el("li", {}, el("p.said", {}, el("b", {}, units(diff.sentence)))), differentPrograms(diff)),
+		...largestChanges(changesOf(diff), find));
 }
 
 const sumOf = (rows, side) => rows.reduce((sum, d) => sum + d[side], 0);

@@ -12,6 +12,14 @@ function copyOldWay(text) {
 	box.remove();
 }
 
+// Names whose middle gives way are two boxes, which a browser would copy as two lines: while it copies, they are text like any other.
+export function copyNamesWhole() {
+	document.addEventListener("copy", () => {
+		document.documentElement.classList.add("copying");
+		setTimeout(() => document.documentElement.classList.remove("copying"));
+	});
+}
+
 // A button that copies what make() gives, and says so.
 export function copyButton(label, title, make) {
 	const button = el("button", {

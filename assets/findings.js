@@ -1,6 +1,6 @@
 // What to change first: one card a finding, with its fix, what it is worth, and where to look.
 import { el } from "./dom.js";
-import { formatTime } from "./format.js";
+import { formatTime, units } from "./format.js";
 import { frameText, ownLine, stackRows } from "./stacks.js";
 import { countedTime } from "./steady.js";
 
@@ -17,9 +17,6 @@ function findingRows(data) {
 		facts: e ? Array.from(e.finding, (of, k) => of === i ? units(text(e.text[k])) : "").filter(Boolean) : [],
 	}));
 }
-
-// Terminals have no µ.
-const units = (text) => text.replace(/(\d) us\b/g, "$1 µs");
 
 // The longest event that is meant, of the first `n`, in a step that counts where one is; -1 for none.
 function longestOf(data, n, meant) {

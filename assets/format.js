@@ -100,3 +100,6 @@ export function decoded(text) {
 		return text;
 	}
 }
+
+// Units of texts that terminals have too, which have no µ.
+export const units = (text) => text.replace(/(\d) us\b/g, "$1 µs");

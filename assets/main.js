@@ -3,7 +3,7 @@ import { areaPanel, nameTable, steadyPanel, sumMarked } from "./area.js";
 import { budget } from "./budget.js";
 import { chainSpans, waitsOf } from "./chains.js";
 import { compareBudget, compareCauses, compareEnvironment, compareFacts, compareFindings, compareHeader, compareKernels, compareLines, compareOperators, compareParts, compareSwitches, compareWaits } from "./compare.js";
-import { copyButton } from "./copy.js";
+import { copyButton, copyNamesWhole } from "./copy.js";
 import { areaPair, steadyPair } from "./comparearea.js";
 import { control, helpDialog } from "./control.js";
 import { inflate, readRun } from "./data.js";
@@ -337,6 +337,7 @@ async function build(page) {
 		if (link && link.getAttribute("href") === location.hash)
 			follow(place);
 	});
+	copyNamesWhole();
 	timelines.forEach((t) => t.resize());
 	made.notes.recall();
 	follow(place);

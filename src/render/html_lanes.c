@@ -61,25 +61,29 @@ static uint32_t *by_track(assay_page *p, const struct spans *s, const uint32_t *
 	return out;
 }
 
+/* The lane that nested spans leave to one: below the innermost that holds all of it. Spans that
+ * only overlap are not inside each other, as operations of a device that start early. */
+static uint32_t below_holder(const int64_t *end, uint32_t used, int64_t stop)
+{
+	while (used && end[used - 1] < stop)
+		used--;
+	return used;
+}
+
 /* Depth of each of n rows of a track; returns how many lanes they take. */
 static uint32_t assign(const struct spans *s, const uint32_t *row, size_t n, uint16_t *depth)
 {
 	int64_t end[MAX_LANES];
 	uint32_t used = 0, most = 0;
 	for (size_t i = 0; i < n; i++) {
-		int64_t start = s->ts[row[i]];
-		uint32_t d;
-		if (s->nests) {
-			while (used && end[used - 1] <= start)
-				used--;
+		int64_t start = s->ts[row[i]], stop = start + length_of(s, row[i]);
+		while (s->nests && used && end[used - 1] <= start)
+			used--;
+		uint32_t d = s->nests ? below_holder(end, used, stop) : 0;
+		while (d < used && end[d] > start)
+			d++;
+		if (d == used)
 			d = used < MAX_LANES ? used++ : MAX_LANES - 1;
-		} else {
-			for (d = 0; d < used && end[d] > start;)
-				d++;
-			if (d == used)
-				d = used < MAX_LANES ? used++ : MAX_LANES - 1;
-		}
-		int64_t stop = start + length_of(s, row[i]);
 		/* only the last lane may be taken already */
 		end[d] = d == MAX_LANES - 1 && i && used == MAX_LANES && end[d] > stop ? end[d]
 										       : stop;
@@ -519,6 +523,18 @@ TEST(overlapping_work_takes_another_lane)
 	s.nests = true; /* 12 still lies inside the span from 5 to 20 */
 	CHECK_EQ(assign(&s, row, 4, depth), 4);
 	CHECK(depth[1] == 1 && depth[2] == 2 && depth[3] == 3);
+	return 0;
+}
+
+TEST(spans_that_overlap_in_a_chain_are_no_stairs)
+{
+	const int64_t ts[] = {0, 10, 19, 21, 28, 37, 46}, dur[] = {100, 10, 10, 5, 10, 10, 10};
+	const uint32_t row[] = {0, 1, 2, 3, 4, 5, 6};
+	const uint16_t want[] = {0, 1, 2, 3, 1, 2, 1};
+	uint16_t depth[7];
+	struct spans s = {.ts = ts, .dur = dur, .n = 7, .nests = true};
+	CHECK_EQ(assign(&s, row, 7, depth), 4);
+	CHECK(!memcmp(depth, want, sizeof want));
 	return 0;
 }
 

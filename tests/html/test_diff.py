@@ -4,6 +4,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import sys
 import tempfile
 
@@ -24,7 +25,7 @@ def check_diff(driver, folder):
     want = json.loads(tap.run("diff", "--json", *runs)[1])
     tap.ok("the page of two runs equals diff --json", driver.execute_script("return assay.diff") == want)
     tap.ok("it shows both timelines", driver.execute_script("return assay.timelines.length === 2 && document.querySelectorAll('.timeline').length === 2"))
-    tap.ok("it says what changed", want["sentence"] in driver.find_element(By.CSS_SELECTOR, ".findings").text)
+    tap.ok("it says what changed", want["sentence"].replace(" us", " µs") in driver.find_element(By.CSS_SELECTOR, ".findings").text)
     together = driver.execute_script("""
         const [a, b] = assay.timelines;
         a.show(a.steady[0] + 1000, 2e6);
@@ -44,6 +45,16 @@ def check_diff(driver, folder):
     tap.ok("it compares budgets", "host gap" in rows("budget") and "unknown" in rows("budget"))
     tap.ok("it compares environments", "hipblaslt.package_version" in rows("environments") and "0.10.0" in rows("environments"))
     tap.ok("the page of two runs has no console errors", not console(driver))
+
+
+def check_same(driver, folder):
+    """A run and itself: nothing is said to have changed."""
+    page = folder / "same.html"
+    tap.run("diff", tap.ROOT / "demo/train.json.gz", tap.ROOT / "demo/train.json.gz", "--html", page)
+    load(driver, page)
+    tile, side = driver.execute_script("return [document.querySelectorAll('.tile dd')[2].textContent, document.querySelector('.findings').textContent]")
+    tap.ok("a run and itself show no change of either sign", tile == "0 ns (0.0 %)", tile)
+    tap.ok("nothing is listed as changed, under no heading", "no difference" in side and "Largest" not in side and not re.search(r"\d us", side), side)
 
 
 def check_pair(driver, diff):
@@ -157,6 +168,7 @@ def main():
         try:
             check_diff(driver, folder)
             check_code_diff(driver, folder)
+            check_same(driver, folder)
             tap.ok("nothing failed on the console", not console(driver))
         finally:
             driver.quit()

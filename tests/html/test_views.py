@@ -48,6 +48,15 @@ def check_names(driver):
         const end = (e) => { const range = document.createRange(); range.selectNodeContents(e.querySelector(".elided").lastChild); return range.getBoundingClientRect().right; };
         return [new Set(names).size === names.length, cut.length, cut.filter((c) => end(c) > right(c)).map((c) => c.textContent), names.includes(shortName(assay.data.texts[assay.data.kernel.name[1]]))];""")
     tap.ok("long names give way in their middle, and keep their ends in view", got[0] and got[1] > 3 and got[2] == [], got)
+    copied = driver.execute_script("""
+        const cell = [...document.querySelectorAll(".bench > .details td.name")].find((c) => c.querySelector(".elided")), said = [];
+        document.addEventListener("copy", () => said.push(String(getSelection())), { once: true });
+        getSelection().selectAllChildren(cell.querySelector(".elided"));
+        document.dispatchEvent(new ClipboardEvent("copy", { bubbles: true }));
+        getSelection().removeAllRanges();
+        return [said[0], cell.textContent];""")
+    tap.ok("a name that is marked and copied is one line", copied[0] == copied[1].strip() and len(copied[0]) > 30, copied)
+    tap.ok("and gives way as before afterwards", until(driver, "!document.documentElement.classList.contains('copying')"))
     parts = driver.execute_script("""
         const b = assay.data.budget, value = (name) => b.value[[...b.name].findIndex((id) => assay.data.texts[id] === name)], tables = tablesOf(document.getElementById("budget"));
         const rows = [...tables[1].querySelectorAll("tbody tr")].map((r) => r.cells[0].textContent.replaceAll(" ", "_"));
