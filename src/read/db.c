@@ -110,7 +110,7 @@ static void pad_image(assay_db *db)
 	if (!db->cut || size < 512 || told / LOST_MAX > db->image.n || told > image_max)
 		return;
 	size_t whole = (size_t)(db->image.n / size * size);
-	assay_vec_reserve(&db->image, (size_t)told);
+	assay_vec_reserve(&db->image, (size_t)told + ASSAY_PAD);
 	memset(db->image.p + whole, 0, (size_t)told - whole);
 	db->image.n = (size_t)told;
 }
@@ -123,7 +123,7 @@ static bool open_image(assay_db *db, assay_input *in, assay_err *err)
 		if (pos + n > image_max)
 			return assay_fail(err, ASSAY_LIMIT, pos, "%s unpacks to more than %llu GiB",
 					  db->path, (unsigned long long)(image_max >> 30));
-		assay_vec_reserve(&db->image, db->image.n + n);
+		assay_vec_reserve(&db->image, db->image.n + n + ASSAY_PAD);
 		if (n)
 			memcpy(db->image.p + db->image.n, v.p, n);
 		db->image.n += n;

@@ -39,7 +39,7 @@ static bool load(struct assay_db_block *b, const assay_db_pages *f, uint32_t n)
 	bool forward = n > b->first && n - b->first <= 2 * many;
 	b->first = n;
 	b->count = !forward ? 1 : many < f->count - n + 1 ? many : f->count - n + 1;
-	assay_vec_reserve(&b->text, AHEAD);
+	assay_vec_reserve(&b->text, AHEAD + ASSAY_PAD);
 	if (assay_input_read_at(f->in, (uint64_t)(n - 1) * f->size, b->text.p,
 				(size_t)b->count * f->size))
 		return true;
@@ -125,7 +125,7 @@ static const char *gather(assay_db_walk *w, const char *p, uint64_t size, uint32
 	if (size > RECORD_MAX || size > f->bytes || size > w->spill_left)
 		return NULL;
 	w->spill_left -= size;
-	assay_vec_reserve(&w->spilled, (size_t)size);
+	assay_vec_reserve(&w->spilled, (size_t)size + ASSAY_PAD);
 	memcpy(w->spilled.p, p, local);
 	uint32_t next = assay_big_endian(p + local, 4);
 	for (uint64_t have = local; have < size;) {
@@ -142,65 +142,43 @@ static const char *gather(assay_db_walk *w, const char *p, uint64_t size, uint32
 
 static uint32_t local_bytes(const assay_db_pages *f, uint64_t size)
 {
-	uint32_t most = f->usable - 35, least = (f->usable - 12) * 32 / 255 - 23;
+	uint32_t most = f->usable - 35;
 	if (size <= most)
 		return (uint32_t)size;
+	uint32_t least = (f->usable - 12) * 32 / 255 - 23;
 	uint32_t fit = least + (uint32_t)((size - least) % (f->usable - 4));
 	return fit <= most ? fit : least;
 }
 
-static inline uint64_t big(const char *p, size_t bytes)
-{
-	uint64_t v = 0;
-	memcpy(&v, p, bytes); /* of a size that is known where it is called */
-	return __builtin_bswap64(v) >> (64 - 8 * bytes);
-}
-
-/* An integer of 1, 2, 3, 4, 6 or 8 bytes. */
-static inline int64_t signed_be(const char *p, uint32_t bytes)
-{
-	switch (bytes) {
-	case 1:
-		return (signed char)*p;
-	case 2:
-		return (int16_t)big(p, 2);
-	case 3:
-		return (int32_t)(big(p, 3) << 8) >> 8;
-	case 4:
-		return (int32_t)big(p, 4);
-	case 6:
-		return (int64_t)(big(p, 6) << 16) >> 16;
-	default:
-		return (int64_t)big(p, 8);
-	}
-}
-
-static const uint8_t bytes_of_type[12] = {0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0};
+/* Serial types of the format below those of texts and blobs: bytes in the record, what they are. */
+enum { TYPE_ONE = 9, TYPE_TEXT = 12 };
+static const struct {
+	uint8_t bytes, is;
+} types[TYPE_TEXT] = {
+	[1] = {1, ASSAY_DB_INT},   [2] = {2, ASSAY_DB_INT}, [3] = {3, ASSAY_DB_INT},
+	[4] = {4, ASSAY_DB_INT},   [5] = {6, ASSAY_DB_INT}, [6] = {8, ASSAY_DB_INT},
+	[7] = {8, ASSAY_DB_FLOAT}, [8] = {0, ASSAY_DB_INT}, [TYPE_ONE] = {0, ASSAY_DB_INT},
+};
 
 static inline uint64_t type_bytes(uint64_t type)
 {
-	return type < 12 ? bytes_of_type[type] : (type - 12) / 2;
+	return type < TYPE_TEXT ? types[type].bytes : (type - TYPE_TEXT) / 2;
 }
 
+/* Numbers are big-endian with a sign, and floats the bits of one. Eight bytes at p are readable,
+ * whose ever they are. */
 static inline void set_value(assay_db_value *v, uint64_t type, const char *p)
 {
-	enum { TYPE_FLOAT = 7, TYPE_ZERO = 8, TYPE_ONE = 9 };
-	if (type >= 12) {
+	if (type >= TYPE_TEXT) {
 		v->type = type & 1 ? ASSAY_DB_TEXT : ASSAY_DB_BLOB;
-		v->u.text = (assay_str){p, (size_t)((type - 12) / 2)};
-	} else if (type == TYPE_ZERO || type == TYPE_ONE) {
-		v->type = ASSAY_DB_INT;
-		v->u.i = type == TYPE_ONE;
-	} else if (type == TYPE_FLOAT) {
-		int64_t bits = signed_be(p, 8);
-		v->type = ASSAY_DB_FLOAT;
-		memcpy(&v->u.f, &bits, sizeof bits);
-	} else if (type && type < TYPE_FLOAT) {
-		v->type = ASSAY_DB_INT;
-		v->u.i = signed_be(p, bytes_of_type[type]);
-	} else {
-		v->type = ASSAY_DB_NULL;
+		v->u.text = (assay_str){p, (size_t)((type - TYPE_TEXT) / 2)};
+		return;
 	}
+	uint64_t bits;
+	unsigned n = types[type].bytes;
+	memcpy(&bits, p, sizeof bits);
+	v->type = types[type].is;
+	v->u.i = n ? (int64_t)__builtin_bswap64(bits) >> (64 - 8 * n) : type == TYPE_ONE;
 }
 
 /* Short records lack their last fields: those are NULL. */

@@ -12,7 +12,8 @@
 
 enum { ASSAY_DB_DEPTH = 20, ASSAY_DB_FIELDS = 64 };
 
-/* In memory, or read from a file as they are needed; neither: left to SQLite. */
+/* In memory with ASSAY_PAD readable bytes behind, or read from a file as they are needed; neither:
+ * left to SQLite. */
 typedef struct assay_db_pages {
 	const char *image;
 	assay_input *in;

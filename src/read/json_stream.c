@@ -29,6 +29,12 @@ void assay_json_stream_open(assay_json_stream *s, assay_run *run, assay_input *i
 	look(s, 0);
 }
 
+void assay_json_stream_go(assay_json_stream *s, uint64_t pos)
+{
+	s->window = WINDOW;
+	look(s, pos);
+}
+
 /* After a failed try from `before`: true when there is more text, and the try is worth repeating.
  */
 static bool more(assay_json_stream *s, const assay_json *before)

@@ -26,6 +26,9 @@ static inline uint64_t assay_json_stream_pos(const assay_json_stream *s)
 	return s->pos + (uint64_t)(s->j.p - s->j.base);
 }
 
+/* To a position at or behind the cursor, inside the same container. */
+void assay_json_stream_go(assay_json_stream *s, uint64_t pos);
+
 /* As their namesakes of base/json.h. Slices live until the next call. */
 char assay_json_stream_peek(assay_json_stream *s);
 bool assay_json_stream_enter(assay_json_stream *s, char bracket);

@@ -243,7 +243,7 @@ static void take_counters(assay_rocprof_process *p, const assay_rocprof_record *
 
 typedef struct buffer {
 	const char *name;
-	void (*take)(assay_rocprof_process *p, const assay_rocprof_record *r, assay_str buffer);
+	assay_rocprof_take *take;
 } buffer;
 
 /* Names without a row here go to take_call: a span with a function name, whatever its domain. */
@@ -253,6 +253,30 @@ static const buffer buffers[] = {
 	{"hip_event", take_barrier},       {"counter_collection", take_counters},
 	{"pc_sample_host_trap", NULL},     {"pc_sample_stochastic", NULL},
 };
+
+void assay_rocprof_add(assay_rocprof_process *p, assay_rocprof_take *take,
+		       const assay_rocprof_record *r, assay_str name)
+{
+	p->part->t.source.records[p->part->source]++;
+	take(p, r, name);
+	assay_count(p->part, ASSAY_ISSUE_bad_number, r->bad_numbers);
+}
+
+static void read_records(assay_rocprof_process *p, assay_rocprof_take *take, assay_str name)
+{
+	enum { BETWEEN = 256 }; /* tries to read ahead */
+	assay_rocprof_record r;
+	assay_rocprof_parser *parse = assay_rocprof_record_parser();
+	assay_json_stream_enter(p->s, '[');
+	for (uint64_t n = 0; assay_json_stream_element(p->s); n++) {
+		if (assay_json_stream_take(p->s, parse, &r))
+			assay_rocprof_add(p, take, &r, name);
+		else if (assay_json_ok(&p->s->j))
+			assay_count(p->part, ASSAY_ISSUE_bad_record, 1);
+		if (n % BETWEEN == 0)
+			assay_rocprof_read_ahead(p, take, name);
+	}
+}
 
 static void read_buffer(assay_rocprof_process *p, assay_str raw)
 {
@@ -273,17 +297,7 @@ static void read_buffer(assay_rocprof_process *p, assay_str raw)
 			assay_rocprof_meta_number(p, key, n);
 		return;
 	}
-	assay_rocprof_record r;
-	assay_rocprof_parser *parse = assay_rocprof_record_parser();
-	for (assay_json_stream_enter(p->s, '['); assay_json_stream_element(p->s);) {
-		if (assay_json_stream_take(p->s, parse, &r)) {
-			p->part->t.source.records[p->part->source]++;
-			b.take(p, &r, name);
-			assay_count(p->part, ASSAY_ISSUE_bad_number, r.bad_numbers);
-		} else if (assay_json_ok(&p->s->j)) {
-			assay_count(p->part, ASSAY_ISSUE_bad_record, 1);
-		}
-	}
+	read_records(p, b.take, name);
 }
 
 void assay_rocprof_read_buffers(assay_rocprof_process *p)

@@ -11,6 +11,7 @@
 #include "base/jsonw.h"
 #include "read/json_stream.h"
 #include "read/rocprof.h"
+#include "read/rocprof_record.h"
 
 typedef enum assay_rocprof_pending_kind {
 	ASSAY_PENDING_OP,      /* a: kind, b: operation -> name */
@@ -82,6 +83,14 @@ void assay_rocprof_read_counters(assay_rocprof_process *p);
 void assay_rocprof_read_strings(assay_rocprof_process *p);
 void assay_rocprof_read_code_objects(assay_rocprof_process *p);
 void assay_rocprof_read_symbols(assay_rocprof_process *p);
+
+/* What a buffer's records become. */
+typedef void assay_rocprof_take(assay_rocprof_process *p, const assay_rocprof_record *r,
+				assay_str buffer);
+void assay_rocprof_add(assay_rocprof_process *p, assay_rocprof_take *take,
+		       const assay_rocprof_record *r, assay_str buffer);
+/* Behind a record: those that follow, as far as several threads can read them. */
+void assay_rocprof_read_ahead(assay_rocprof_process *p, assay_rocprof_take *take, assay_str buffer);
 
 /* Names, tracks and devices in place of pending entries, in every row of the process. */
 void assay_rocprof_explain(assay_rocprof_process *p);
