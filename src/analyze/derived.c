@@ -142,25 +142,27 @@ static void take_instruction(derive *d, uint32_t g, struct labels *l)
 
 /* ------------------------------------------------------------------ rows */
 
+/* Nested events of one span would hide each other: each deeper one ends 1 ns earlier, and so does
+ * all that is below it, but the innermost keeps 1 ns. What is above `level` stays open. */
+static void shorten_from(assay_derived_table *t, const struct open *o, int level)
+{
+	int top = level;
+	while (top < LEVELS && o[top].row != ASSAY_NO_ROW)
+		top++;
+	int64_t ts = 0, whole = 0, cut = 0, most = top > level ? t->dur[o[top - 1].row] - 1 : 0;
+	for (int i = level; i < top; i++) {
+		uint32_t r = o[i].row;
+		cut += i > level && cut < most && t->ts[r] == ts && t->dur[r] == whole;
+		ts = t->ts[r];
+		whole = t->dur[r];
+		t->dur[r] -= cut;
+	}
+}
+
 static void close_from(derive *d, assay_derived_row row, int level)
 {
-	assay_derived_table *t = &d->t->derived;
 	struct open *o = d->open[row];
-	int64_t cut = 0;
-	/* nested events with the same span would hide each other: each deeper one ends 1 ns earlier
-	 */
-	for (int i = 1; i < LEVELS && o[i].row != ASSAY_NO_ROW && o[i - 1].row != ASSAY_NO_ROW;
-	     i++) {
-		uint32_t up = o[i - 1].row, r = o[i].row;
-		int64_t whole = t->dur[up] + cut;
-		cut = t->ts[r] == t->ts[up] && t->dur[r] == whole ? cut + 1 : 0;
-		if (cut > whole - 1)
-			cut = whole > 1 ? whole - 1 : 0;
-		if (i >= level)
-			t->dur[r] -= cut;
-		else
-			cut = 0;
-	}
+	shorten_from(&d->t->derived, o, level);
 	for (int i = level; i < LEVELS; i++)
 		o[i].row = ASSAY_NO_ROW;
 }
@@ -545,6 +547,19 @@ TEST(events_with_one_span_are_shortened_level_by_level)
 	assay_derive(run);
 	const assay_derived_table *t = &run->part.t.derived;
 	CHECK(t->dur[1] == 50 && t->dur[2] == 49 && t->dur[3] == 48 && t->dur[4] == 30);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(what_is_below_a_shortened_event_is_shortened_too)
+{
+	assay_run *run = assay_run_new();
+	add_work(run, 7, 0, 50, "\"hlo_op\": \"a::b::c\", \"hlo_module\": \"m\"", ASSAY_NO_ROW);
+	add_work(run, 7, 60, 30, "\"hlo_op\": \"a::b::d\", \"hlo_module\": \"m\"", ASSAY_NO_ROW);
+	add_work(run, 7, 100, 5, "\"hlo_op\": \"e\", \"hlo_module\": \"m\"", ASSAY_NO_ROW);
+	assay_derive(run);
+	const assay_derived_table *t = &run->part.t.derived;
+	CHECK(t->dur[1] == 90 && t->dur[2] == 89 && t->dur[3] == 50 && t->dur[4] == 29);
 	assay_run_free(run);
 	return 0;
 }

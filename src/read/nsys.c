@@ -141,15 +141,34 @@ static void read_clock(nsys *n)
 	}
 }
 
-/* The only place that tells of dropped events. Severity 2 is a warning. */
+enum { SEVERITY_WARNING = 2, SEVERITY_ERROR = 3 }; /* 1 is information, 4 verbose */
+
+/* "No OpenGL events collected. Does the process use OpenGL?": nothing was lost. */
+static bool is_unused(assay_str text)
+{
+	return assay_str_starts(text, "No ") && assay_str_find(text, " events collected") > 0 &&
+	       !assay_str_starts(text, "No CUDA ");
+}
+
+static void tell(nsys *n, assay_str text)
+{
+	char *line = assay_dup(&n->db->scratch, text);
+	for (char *p = line; *p; p++)
+		if (*p == '\n' || *p == '\r' || *p == '\t')
+			*p = ' ';
+	assay_warn(n->db->run, "nsys", "nsys says: %.400s", line);
+}
+
+/* The only place that tells of dropped events. Errors first: a report shows the first few. */
 static void read_diagnostics(nsys *n)
 {
-	for (assay_db_select(n->db, "DIAGNOSTIC_EVENT", ASSAY_DB_COLUMNS("severity", "text"));
-	     assay_db_next(n->db);)
-		if (assay_db_int(n->db, 0, 0) >= 2) {
+	for (int64_t severity = SEVERITY_ERROR; severity >= SEVERITY_WARNING; severity--)
+		for (assay_db_select(n->db, "DIAGNOSTIC_EVENT",
+				     ASSAY_DB_COLUMNS("severity", "text"));
+		     assay_db_next(n->db);) {
 			assay_str text = assay_db_text(n->db, 1);
-			assay_warn(n->db->run, "nsys", "nsys says: %.*s",
-				   text.n < 400 ? (int)text.n : 400, text.p);
+			if (assay_db_int(n->db, 0, 0) == severity && !is_unused(text))
+				tell(n, text);
 		}
 }
 

@@ -166,22 +166,54 @@ static void put_row(host *h, uint32_t row, int64_t line_ts)
 			 xplane_time(w, track, t->ts[row]) - line_ts, length_of(w, row));
 }
 
-/* Events of a line may nest but must not overlap otherwise: those that do are left for another. */
+static int64_t end_of(const host *h, uint32_t row)
+{
+	return h->w->t->host.ts[row] + length_of(h->w, row);
+}
+
+static void find_steps(const host *h, const row_list *in, row_list *steps)
+{
+	for (size_t i = 0; h->w->step_names && i < in->n; i++)
+		if (step_of(h->w, in->p[i]) != ASSAY_MAP_ABSENT)
+			*assay_push(steps) = in->p[i];
+}
+
+/* Whether a row ends inside a step that begins after it. steps: in order of start. */
+static bool cuts_step(const host *h, const row_list *steps, uint32_t row)
+{
+	const int64_t *ts = h->w->t->host.ts;
+	int64_t end = end_of(h, row);
+	size_t low = 0, high = steps->n; /* the last step that begins before the row's end */
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (ts[steps->p[mid]] < end)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && ts[steps->p[low - 1]] > ts[row] && end_of(h, steps->p[low - 1]) > end;
+}
+
+/* Events of a line may nest but must not overlap otherwise: those that do are left for another. A
+ * step stays, for xprof gives it what lies below it on its line. */
 static void split_overlaps(const host *h, const row_list *in, row_list *fit, row_list *rest)
 {
 	const assay_host_table *t = &h->w->t->host;
 	assay_vec(int64_t) open = {0};
+	row_list steps = {0};
 	fit->n = rest->n = 0;
+	find_steps(h, in, &steps);
 	for (size_t i = 0; i < in->n; i++) {
 		uint32_t row = in->p[i];
-		int64_t end = t->ts[row] + length_of(h->w, row);
+		int64_t end = end_of(h, row);
 		while (open.n && open.p[open.n - 1] <= t->ts[row])
 			open.n--;
-		bool fits = !open.n || end <= open.p[open.n - 1];
+		bool fits = (!open.n || end <= open.p[open.n - 1]) && !cuts_step(h, &steps, row);
 		*assay_push(fits ? fit : rest) = row;
 		if (fits)
 			*assay_push(&open) = end;
 	}
+	assay_vec_free(&steps);
 	assay_vec_free(&open);
 }
 
