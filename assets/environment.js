@@ -15,9 +15,11 @@ export function notesOf(data, kind) {
 	return data.notes.filter((n) => n.kind === kind).map((n) => ({ path: n.path, value: parse(n) })).filter((n) => n.value);
 }
 
-// Nested members as [dotted path, text], null ones left out.
+const isObject = (value) => value !== null && typeof value === "object";
+
+// Nested members as [dotted path, text], null ones left out; of lists those that hold objects.
 function flatten(value, path, out) {
-	if (value && typeof value === "object" && !Array.isArray(value))
+	if (Array.isArray(value) ? value.some(isObject) : isObject(value))
 		for (const [key, inner] of Object.entries(value))
 			flatten(inner, path ? `${path}.${key}` : key, out);
 	else if (value !== null && value !== undefined)
@@ -73,20 +75,40 @@ export function environmentDifferences(...runs) {
 	], rows, { caption: "Fields in which the environments of the run directories differ", search: "Filter fields" }));
 }
 
+// What a fact is about, by its name; groups in the order of what people look for.
+const GROUPS = [
+	["GPU and driver", /^(assay\.(gpus|gpu_arch|nvidia|amdgpu_driver)|gpu_arch|rocm\.kmd_version)\b/], ["framework", /^(pytorch|assay\.pytorch|triton|python_version|fbgemm|aiter|aotriton|composable_kernel)/],
+	["libraries in use", /^assay\.effective\b/], ["variables", /^(assay\.)?env_vars\b/], ["libraries", /^(assay\.(librar|kernel_databases|rocm|therock|version_sources)|rocm|hip|rocblas|tensile|miopen|rccl)/],
+	["machine", /^(assay\.(host|nics|container|kubernetes)|host|docker|runtime_context|system_health)/], ["Python packages", /^assay\.python\.packages\b/], ["Python", /^assay\.python\b/],
+	["system packages", /^assay\.system_packages\b/], ["not known, and why", /^(assay\.(absent|reasons)|partial)/], ["the snapshot", /^(assay|schema_version|captured_at)/],
+];
+const HEADER = GROUPS.length;
+
+const groupOf = (key) => { const i = GROUPS.findIndex(([, names]) => names.test(key)); return i < 0 ? HEADER : i; };
+const groupName = (i) => GROUPS[i]?.[0] ?? "header of the input";
+
+// What the snapshot itself found wrong stands above the facts.
+function environmentFindings(snapshots) {
+	const texts = [...new Set(snapshots.flatMap((s) => s.value.assay?.findings ?? []).map((f) => f.text).filter(Boolean))];
+	return !texts.length ? null : el("ul.wrong", {}, ...texts.map((text) => el("li", {}, text)));
+}
+
 export function environment(data, versions) {
 	const snapshots = notesOf(data, "env");
 	const line = snapshots.length ? oneLine(new Map(flatten(snapshots[0].value, "", []))) : versions;
 	const facts = [
-		...snapshots.flatMap((s) => flatten(s.value, "", []).map(([key, value]) => ({ key, value, from: s.path }))),
-		...data.meta.map((m) => ({ key: m.key, value: m.value, from: data.sources[m.source]?.path ?? "" })),
-	];
-	return !facts.length ? null : section("environment", "Environment", el("p", {}, line.join(" · ")),
+		...snapshots.flatMap((s) => flatten(s.value, "", []).filter(([key]) => !key.startsWith("assay.findings.")).map(([key, value]) => ({ key, value, from: s.path, group: groupOf(key) }))),
+		...data.meta.map((m) => ({ key: m.key, value: m.value, from: data.sources[m.source]?.path ?? "", group: HEADER })),
+	].sort((a, b) => a.group - b.group);
+	const several = new Set(facts.map((f) => f.from)).size > 1;
+	return !facts.length ? null : section("environment", "Environment", el("p", {}, line.join(" · ")), environmentFindings(snapshots),
 		makeTable([
+			{ title: "about", value: (r) => r.group, show: (r) => groupName(r.group) },
 			{ title: "fact", value: (r) => r.key, show: (r) => r.key },
 			{ title: "value", wide: true, value: (r) => r.value, show: (r) => el("code", {}, r.value) },
-			{ title: "from", value: (r) => r.from, show: (r) => r.from },
+			...several ? [{ title: "from", value: (r) => r.from, show: (r) => r.from }] : [],
 		], facts, {
-			caption: snapshots.length ? "The environment snapshot, and facts from the inputs' headers" : "Facts from the inputs' headers (no env.json beside them)",
-			search: "Filter facts",
+			caption: (snapshots.length ? "The environment snapshot, and facts from the inputs' headers" : "Facts from the inputs' headers (no env.json beside them)") + (several ? "" : `: ${facts[0].from}`),
+			search: "Filter facts: variables, torch, ...",
 		}));
 }

@@ -123,7 +123,7 @@ class Matrix {
 		const at = this.under(e), about = MATRIX_KEYS.find(([key]) => key === this.key)[2], row = at ? rowAt(...at) : null;
 		const others = at?.[0].length > 1 ? `, most of ${at[0].length} ${this.unit}s` : "";
 		this.said.textContent = at ? `${row?.name ?? at[0][0].name}, step ${this.steps[at[1]]}: ${row ? formatTime(row.cells[at[1]]) : "unknown"}${others}`
-			: `${about}: light ${formatTime(this.low)}, dark ${formatTime(this.high)}${this.most > this.high ? `, red more, up to ${formatTime(this.most)}` : ""}`;
+			: `${about}: faint ${formatTime(this.low)}, strong ${formatTime(this.high)}${this.most > this.high ? `, red more, up to ${formatTime(this.most)}` : ""}`;
 	}
 
 	press(e) {

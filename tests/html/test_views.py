@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Tables, flame graphs and matrices of the page in a real browser, and that its address keeps them."""
+import json
 import math
 import os
 import pathlib
@@ -64,6 +65,24 @@ def check_names(driver):
     tap.ok("parts of a bucket stand in a table of their own and sum to it", parts[0] == 2 and parts[1] > 3 and math.isclose(parts[2], parts[3], rel_tol=1e-6), parts)
 
 
+def check_environment(driver):
+    """What the snapshot complains of stands first, then its facts by what they are about, devices by their members."""
+    env = json.loads((tap.ROOT / "demo/run/env.json").read_text())
+    open_tab(driver, "environment")
+    said, rows = driver.execute_script("""
+        const tab = document.getElementById("environment");
+        tab.querySelectorAll("button.more, p > button").forEach((b) => b.textContent.startsWith("Show all") && b.click());
+        return [[...tab.querySelectorAll("li")].map((l) => l.textContent), [...tab.querySelectorAll("tbody tr")].map((r) => [...r.cells].slice(0, 3).map((c) => c.textContent))];""")
+    tap.ok("findings of the snapshot are sentences above its facts", said == [f["text"] for f in env["assay"]["findings"]] and said, said)
+    facts, about = {key: value for _, key, value in rows}, [group for group, _, _ in rows]
+    tap.ok("facts of a device are rows", facts.get("assay.gpus.0.name") == env["assay"]["gpus"][0]["name"] and not [k for k in facts if k.startswith("assay.findings")], len(rows))
+    tap.ok("facts stand in groups, the GPU's first", about[0] == "GPU and driver" and len(set(about)) == sum(a != b for a, b in zip(about, about[1:])) + 1 and len(set(about)) > 8, list(dict.fromkeys(about)))
+    count = lambda v: sum(map(count, v.values())) if isinstance(v, dict) else 0 if v is None else sum(map(count, v)) if isinstance(v, list) and any(isinstance(i, dict) for i in v) else 1
+    want = count(env) - count(env["assay"]["findings"])
+    from_env = [key for group, key, _ in rows if group != "header of the input"]
+    tap.ok("no fact of the snapshot is missing", len(from_env) == want, (len(from_env), want))
+
+
 def check_flame_in_address(driver):
     driver.execute_script("location.hash = 'flame'")
     until(driver, "document.querySelectorAll('#flame .flame button').length > 4")
@@ -122,6 +141,7 @@ def main():
             load(driver, write(folder, "run.html", tap.ROOT / "demo/run")[0])
             check_table_in_address(driver)
             check_names(driver)
+            check_environment(driver)
             check_flame_in_address(driver)
             check_stack_flame(driver)
             tap.ok("nothing failed on the console", not console(driver))
