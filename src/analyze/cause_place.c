@@ -170,6 +170,19 @@ const char *assay_cause_inner_words(assay_arena *a, const assay_run *run, uint32
 			    assay_fmt_safe(a, assay_text(run, t->code.file[code])));
 }
 
+assay_cpu_time assay_cpu_time_of(const assay_run *run, const assay_window *w, uint32_t track)
+{
+	const assay_sample_table *s = &run->part.t.sample;
+	assay_cpu_time sum = {0};
+	for (size_t i = 0; i < s->n; i++) {
+		if (s->track[i] != track || s->ts[i] < w->from || s->ts[i] >= w->to)
+			continue;
+		sum.cpu += s->cpu[i] > 0 ? s->cpu[i] : 0;
+		sum.delay += s->delay[i] > 0 ? s->delay[i] : 0;
+	}
+	return sum;
+}
+
 /* ------------------------------------------------------------------ all that is done there */
 
 void assay_place_stacks(const assay_tables *t, uint32_t own, const assay_place_time *of, bool *is)

@@ -27,6 +27,13 @@ const char *assay_cause_place_words(assay_arena *a, const assay_run *run,
  * to; NULL where it leads to none. */
 const char *assay_cause_inner_words(assay_arena *a, const assay_run *run, uint32_t stack);
 
+/* Of the window: how long a thread ran, and how long it was ready to run and did not. */
+typedef struct assay_cpu_time {
+	int64_t cpu, delay;
+} assay_cpu_time;
+
+assay_cpu_time assay_cpu_time_of(const assay_run *run, const assay_window *w, uint32_t track);
+
 /* What is done at a place of the launching thread: its function, or its line where the function
  * launches much of the work itself. */
 typedef struct assay_place_time {

@@ -129,6 +129,26 @@ static void add_facts(const assay_run *run, const assay_find_ctx *c, int cause,
 					 steps > 1 ? " a step" : ""));
 }
 
+/* Who is waited for may wait itself, for a processor: then that is the cause. */
+static void look_at_culprit(const assay_run *run, const assay_find_ctx *c,
+			    const assay_cause_place *at, int cause, assay_found *f)
+{
+	enum { MOSTLY = 2 }; /* times as long as it runs */
+	const assay_tables *t = &run->part.t;
+	char cpu[ASSAY_FMT], delay[ASSAY_FMT];
+	if (at->culprit == ASSAY_NO_ROW || cause == ASSAY_WHY_HOST_CPU_WAIT)
+		return;
+	assay_cpu_time of =
+		assay_cpu_time_of(run, c->w, t->sample.track[t->seen.culprit[at->sample]]);
+	if (of.delay <= MOSTLY * of.cpu || of.delay * 4 < f->total)
+		return;
+	f->cause = assay_why_name[ASSAY_WHY_HOST_CPU_WAIT];
+	f->text = assay_printf(c->scratch, "%s: the one it waits for has no processor", f->text);
+	f->fix = assay_why_advice(ASSAY_WHY_HOST_CPU_WAIT, c->framework, c->vendor);
+	add_fact(f, assay_printf(c->scratch, "that one ran for %s and was ready to run for %s",
+				 assay_fmt_time(cpu, of.cpu), assay_fmt_time(delay, of.delay)));
+}
+
 /* The program's own line, where calls have stacks: that of who is waited for, else of the launching
  * thread. */
 static uint32_t add_place(const assay_run *run, const assay_find_ctx *c, int cause, assay_found *f)
@@ -139,6 +159,7 @@ static uint32_t add_place(const assay_run *run, const assay_find_ctx *c, int cau
 		return ASSAY_NO_ROW;
 	assay_where_in_stack(run, assay_cause_place_home(run, &at), &f->where);
 	add_fact(f, assay_cause_place_words(c->scratch, run, &at));
+	look_at_culprit(run, c, &at, cause, f);
 	uint32_t library = assay_native_code(run, at.sample);
 	if (library != ASSAY_NO_ROW &&
 	    (cause == ASSAY_WHY_HOST_NATIVE || cause == ASSAY_WHY_HOST_COMPILE))
@@ -281,6 +302,12 @@ struct named {
 	bool leads;  /* the program could do without what is done there */
 	assay_place_time there;
 };
+
+static void see_whether_leads(const assay_run *run, const assay_find_ctx *c, struct named *n)
+{
+	n->leads = n->at != ASSAY_NO_ROW && !n->found.follows && is_avoidable(n->cause) &&
+		   assay_place_time_of(run, c->w, n->at, &n->there);
+}
 
 /* A place that waits again and again for copies of little. */
 static void call_small_copies(const assay_find_ctx *c, const assay_place_time *there,
@@ -453,11 +480,10 @@ static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
 	if (cause == ASSAY_WHY_HOST_SYNC)
 		f.fix = advice_of_call(c, &f);
 	tell_detour(run, c, cause, &f);
-	n.leads = n.at != ASSAY_NO_ROW && !f.follows && is_avoidable(cause) &&
-		  assay_place_time_of(run, c->w, n.at, &n.there);
-	if (drained && n.leads)
-		call_small_copies(c, &n.there, &f);
 	n.found = f;
+	see_whether_leads(run, c, &n);
+	if (drained && n.leads)
+		call_small_copies(c, &n.there, &n.found);
 	return n;
 }
 
@@ -487,6 +513,22 @@ static int64_t without_place(const assay_run *run, const assay_find_ctx *c, stru
 	replayed = replayed < most ? replayed : most;
 	n->found.replayed |= replayed >= whole;
 	return replayed > whole ? replayed : whole;
+}
+
+/* Blocking calls of a library's own thread have no line; what the program does there says more. */
+static void prefer_places(const assay_run *run, const assay_find_ctx *c, struct named *all,
+			  size_t n)
+{
+	const char *sync = assay_why_name[ASSAY_WHY_HOST_SYNC];
+	for (size_t i = 0; i < n; i++)
+		if (all[i].cause == ASSAY_WHY_HOST_SYNC && all[i].found.where.file)
+			return;
+	for (size_t i = 0; i < n; i++)
+		if (all[i].at != ASSAY_NO_ROW && all[i].found.follows &&
+		    !strcmp(all[i].found.follows, sync) && is_avoidable(all[i].cause)) {
+			all[i].found.follows = NULL;
+			see_whether_leads(run, c, &all[i]);
+		}
 }
 
 /* Waiting of one kind is rarely all that a place of the program does: who writes a file also copies
@@ -545,6 +587,25 @@ static void gather_gap(const assay_run *run, const assay_find_ctx *c, struct nam
 		f->fix =
 			"not every step pays it: set-up (code, graphs, command buffers), or what is different in that step";
 	}
+}
+
+/* Waiting for one that has no processor goes with waiting for a processor. */
+static void gather_starved(const assay_find_ctx *c, struct named *all, size_t n)
+{
+	const char *starved = assay_why_name[ASSAY_WHY_HOST_CPU_WAIT];
+	struct named *first = NULL;
+	for (size_t i = 0; i < n; i++)
+		if (all[i].cause == ASSAY_WHY_HOST_CPU_WAIT && !all[i].found.follows)
+			first = &all[i];
+	for (size_t i = 0; first && i < n; i++) {
+		assay_found *f = &all[i].found;
+		if (&all[i] == first || f->follows || strcmp(f->cause, starved))
+			continue;
+		f->follows = first->found.id;
+		first->found.saved += (first->found.saved ? 0 : first->found.total) + f->total;
+	}
+	if (first && first->found.saved > c->w->idle)
+		first->found.saved = c->w->idle;
 }
 
 /* What else the host does in gaps that are mostly compiling (collecting garbage, loading what was
@@ -642,9 +703,11 @@ static void find_idle(assay_run *run, const assay_find_ctx *c)
 		if (is_worth_saying(c, &idle, cause))
 			all[n++] = name_cause(run, c, &idle, cause,
 					      drained && cause == ASSAY_WHY_HOST_SYNC);
+	prefer_places(run, c, all, n);
 	gather_places(run, c, all, n);
 	gather_gap(run, c, all, n);
 	gather_compiling(run, c, all, n);
+	gather_starved(c, all, n);
 	for (size_t i = 0; i < n; i++)
 		assay_finding_add(c, &all[i].found);
 	if ((double)c->w->suspicious >= least_idle(c))
@@ -767,3 +830,58 @@ static void find_missing(assay_run *run, const assay_find_ctx *c)
 }
 
 const assay_finder assay_find_missing = {"missing", find_missing};
+
+TEST(who_waits_for_one_without_a_processor_waits_for_a_processor)
+{
+	assay_arena scratch = {0};
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_window w = {.to = 1000, .idle = 900};
+	assay_find_ctx c = {.w = &w, .whole = 1000, .scratch = &scratch};
+	uint32_t mine = assay_add(t, ASSAY_T_sample), worker = assay_add(t, ASSAY_T_sample);
+	assay_add(t, ASSAY_T_seen);
+	assay_add(t, ASSAY_T_seen);
+	t->sample.track[worker] = 1;
+	t->seen.culprit[mine] = worker;
+	assay_cause_place at = {.culprit = 0, .sample = mine};
+	assay_found data = {.id = "host_data", .cause = "host_data", .text = "", .total = 600};
+	t->sample.cpu[worker] = 200;
+	t->sample.delay[worker] = 400;
+	look_at_culprit(run, &c, &at, ASSAY_WHY_HOST_DATA, &data);
+	CHECK(!strcmp(data.cause, "host_data")); /* it runs for a third */
+	t->sample.delay[worker] = 401;
+	look_at_culprit(run, &c, &at, ASSAY_WHY_HOST_DATA, &data);
+	CHECK(!strcmp(data.cause, "host_cpu_wait") && data.fact[0]);
+	struct named all[] = {
+		{.cause = ASSAY_WHY_HOST_DATA, .found = data},
+		{.cause = ASSAY_WHY_HOST_CPU_WAIT,
+		 .found = {.id = "host_cpu_wait", .cause = "host_cpu_wait", .total = 200}}};
+	gather_starved(&c, all, 2);
+	CHECK(all[0].found.follows && !all[1].found.follows);
+	CHECK_EQ(all[1].found.saved, 800);
+	assay_arena_free(&scratch);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_blocking_call_without_a_line_leads_none_that_has_one)
+{
+	assay_run *run = assay_run_new();
+	assay_window w = {.to = 1000};
+	assay_find_ctx c = {.w = &w, .whole = 1000};
+	uint32_t stack = assay_add(&run->part.t, ASSAY_T_stack);
+	assay_add(&run->part.t, ASSAY_T_code);
+	run->part.t.stack.code[stack] = 0;
+	struct named all[] = {
+		{.cause = ASSAY_WHY_HOST_SYNC, .found = {.id = "host_sync"}, .at = ASSAY_NO_ROW},
+		{.cause = ASSAY_WHY_HOST_PYTHON, .found = {.follows = "host_sync"}, .at = stack},
+		{.cause = ASSAY_WHY_LAUNCH_CALL, .found = {.follows = "host_sync"}, .at = stack}};
+	all[0].found.where.file = "train.py";
+	prefer_places(run, &c, all, 3);
+	CHECK(all[1].found.follows);
+	all[0].found.where.file = NULL;
+	prefer_places(run, &c, all, 3);
+	CHECK(!all[1].found.follows && all[1].leads && all[2].found.follows);
+	assay_run_free(run);
+	return 0;
+}

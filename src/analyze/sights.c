@@ -1,5 +1,8 @@
 #include "analyze/sights.h"
 
+#include <stdlib.h>
+
+#include "base/compare.h"
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
@@ -38,11 +41,20 @@ typedef struct site {
 	uint32_t sample[ASSAY_DOING_COUNT]; /* the longest of each */
 } site;
 
+/* Time of a thread in one call, or between two. */
+struct piece {
+	int64_t from, to;
+	uint32_t call; /* ASSAY_NO_ROW: between calls */
+};
+
+typedef assay_vec(struct piece) pieces;
+
 struct assay_sights {
 	const assay_run *run;
 	assay_arena scratch;
 	rows *calls, *samples; /* by track */
 	int64_t *robbed;       /* by row of host: of a call, time without a processor */
+	pieces *between;       /* by track: such time between calls */
 	assay_map by_site;     /* stacks of two calls -> row of site */
 	assay_vec(site) site;
 	assay_map helper;    /* stack of who waits in backward() -> the thread that works for it */
@@ -133,38 +145,57 @@ static uint32_t usual_sample(const assay_sights *s, uint64_t key)
 	return at->sample[most];
 }
 
-/* ---- calls without a processor ---- */
+/* ---- without a processor ---- */
 
-/* Threads are not looked at inside calls, but a sample has how long its thread was ready to run and
- * did not until the next one. */
-#define LONG_CALL 100000 /* ns: shorter calls are as long as they are */
+/* A sample has how long its thread was ready to run and did not until the next one. Where in
+ * between is not known: the longest calls and stretches between them had most of it, for shorter
+ * ones are as long as they are. */
+#define LONG_CALL 100000 /* ns */
 
-typedef assay_vec(uint32_t) call_rows;
-
-/* Outermost calls that begin in [from, to). */
-static void outer_calls(const assay_sights *s, const rows *calls, int64_t from, int64_t to,
-			call_rows *out)
+static void add_piece(pieces *out, int64_t from, int64_t to, uint32_t call)
 {
-	const assay_host_table *h = &s->run->part.t.host;
-	int64_t end = INT64_MIN;
-	out->n = 0;
-	for (size_t i = begun(calls, h->ts, from - 1); i < calls->n; i++) {
-		uint32_t row = calls->row[i];
-		if (h->ts[row] >= to)
-			break;
-		if (h->ts[row] >= end && h->dur[row] >= LONG_CALL)
-			*assay_push(out) = row;
-		end = assay_host_end(h, row) > end ? assay_host_end(h, row) : end;
-	}
+	if (to - from >= LONG_CALL)
+		*assay_push(out) = (struct piece){from, to, call};
 }
 
-static void rob_calls(assay_sights *s, const call_rows *of, int64_t rest)
+/* Outermost calls that begin in [from, to), and what lies between them. */
+static void cut_pieces(const assay_sights *s, const rows *calls, int64_t from, int64_t to,
+		       pieces *out)
 {
-	const int64_t *dur = s->run->part.t.host.dur;
-	assay_sort_rows_falling(of->p, of->n, dur);
+	const assay_host_table *h = &s->run->part.t.host;
+	size_t i = begun(calls, h->ts, from - 1);
+	int64_t end = from;
+	out->n = 0;
+	for (; i < calls->n && h->ts[calls->row[i]] < to; i++) {
+		uint32_t row = calls->row[i];
+		int64_t back = assay_host_end(h, row);
+		if (h->ts[row] >= end) {
+			add_piece(out, end, h->ts[row], ASSAY_NO_ROW);
+			add_piece(out, h->ts[row], back, row);
+		}
+		end = back > end ? back : end;
+	}
+	if (i < calls->n || to < INT64_MAX)
+		add_piece(out, end, to, ASSAY_NO_ROW);
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+	return assay_then(ASSAY_CMP(y->to - y->from, x->to - x->from), ASSAY_CMP(x->from, y->from));
+}
+
+/* The last part of a piece goes. */
+static void rob_pieces(assay_sights *s, pieces *of, int64_t rest, pieces *between)
+{
+	qsort(of->p, of->n, sizeof *of->p, longest_first);
 	for (size_t i = 0; i < of->n && rest >= LONG_CALL; i++) {
-		int64_t part = dur[of->p[i]] < rest ? dur[of->p[i]] : rest;
-		s->robbed[of->p[i]] = part;
+		const struct piece *p = &of->p[i];
+		int64_t part = p->to - p->from < rest ? p->to - p->from : rest;
+		if (p->call != ASSAY_NO_ROW)
+			s->robbed[p->call] = part;
+		else
+			*assay_push(between) = (struct piece){p->to - part, p->to, ASSAY_NO_ROW};
 		rest -= part;
 	}
 }
@@ -186,29 +217,42 @@ static void rob_nested(assay_sights *s, const rows *calls)
 	}
 }
 
+static int by_start(const void *a, const void *b)
+{
+	const struct piece *x = a, *y = b;
+	return ASSAY_CMP(x->from, y->from);
+}
+
+static void rob_thread(assay_sights *s, const rows *samples, const rows *calls, pieces *between)
+{
+	const assay_tables *t = &s->run->part.t;
+	pieces of = {0};
+	for (size_t i = 0; i < samples->n; i++) {
+		uint32_t at = samples->row[i];
+		int64_t from = t->sample.ts[at] + t->sample.dur[at];
+		int64_t to = i + 1 < samples->n ? t->sample.ts[samples->row[i + 1]] : INT64_MAX;
+		bool ready = t->seen.doing[at] == ASSAY_DOING_CPU_WAIT;
+		int64_t rest = t->sample.delay[at] - (ready ? t->sample.dur[at] : 0);
+		if (rest < LONG_CALL)
+			continue;
+		cut_pieces(s, calls, from, to, &of);
+		rob_pieces(s, &of, rest, between);
+	}
+	if (between->n)
+		qsort(between->p, between->n, sizeof *between->p, by_start);
+	assay_vec_free(&of);
+}
+
 static void find_robbed(assay_sights *s)
 {
 	const assay_tables *t = &s->run->part.t;
-	call_rows of = {0};
 	s->robbed = assay_alloc(&s->scratch, (t->host.n + 1) * sizeof *s->robbed);
-	for (size_t k = 0; k < t->track.n; k++) {
-		const rows *samples = &s->samples[k], *calls = &s->calls[k];
-		for (size_t i = 0; i < samples->n; i++) {
-			uint32_t at = samples->row[i];
-			int64_t from = t->sample.ts[at] + t->sample.dur[at];
-			int64_t to =
-				i + 1 < samples->n ? t->sample.ts[samples->row[i + 1]] : INT64_MAX;
-			bool ready = t->seen.doing[at] == ASSAY_DOING_CPU_WAIT;
-			int64_t rest = t->sample.delay[at] - (ready ? t->sample.dur[at] : 0);
-			if (rest < LONG_CALL)
-				continue;
-			outer_calls(s, calls, from, to, &of);
-			rob_calls(s, &of, rest);
+	s->between = assay_alloc(&s->scratch, (t->track.n + 1) * sizeof *s->between);
+	for (size_t k = 0; k < t->track.n; k++)
+		if (s->samples[k].n) {
+			rob_thread(s, &s->samples[k], &s->calls[k], &s->between[k]);
+			rob_nested(s, &s->calls[k]);
 		}
-		if (samples->n)
-			rob_nested(s, calls);
-	}
-	assay_vec_free(&of);
 }
 
 /* ---- threads that work for another one ---- */
@@ -319,6 +363,19 @@ static assay_sight from_looks(const assay_sights *s, const rows *samples, int64_
 	return from_sample(s, samples->row[at], changes ? t->sample.ts[samples->row[next]] : to);
 }
 
+/* Whatever a thread was seen at, it does nothing while it waits for a processor. */
+static assay_sight without_processor(const pieces *robbed, int64_t now, assay_sight seen)
+{
+	const struct piece *p = robbed->p;
+	size_t k = robbed->n ? assay_count_until(&p->from, sizeof *p, robbed->n, now) : 0;
+	if (k && now < p[k - 1].to)
+		return (assay_sight){p[k - 1].to < seen.until ? p[k - 1].to : seen.until,
+				     seen.stack, ASSAY_NO_ROW, ASSAY_WHY_HOST_CPU_WAIT};
+	if (k < robbed->n && p[k].from < seen.until)
+		seen.until = p[k].from;
+	return seen;
+}
+
 assay_sight assay_sights_at(const assay_sights *s, uint32_t track, int64_t now, int64_t to)
 {
 	const assay_tables *t = &s->run->part.t;
@@ -327,7 +384,9 @@ assay_sight assay_sights_at(const assay_sights *s, uint32_t track, int64_t now, 
 	int64_t begin = next ? assay_host_end(&t->host, calls->row[next - 1]) : INT64_MIN;
 	int64_t end = next < calls->n ? t->host.ts[calls->row[next]] : INT64_MAX;
 	assay_sight seen = from_looks(s, &s->samples[track], begin, end, now, to);
-	return seen.sample == ASSAY_NO_ROW ? from_calls(s, calls, next, now, to) : seen;
+	if (seen.sample == ASSAY_NO_ROW)
+		seen = from_calls(s, calls, next, now, to);
+	return without_processor(&s->between[track], now, seen);
 }
 
 bool assay_sights_robbed(const assay_sights *s, uint32_t host, int64_t now, int64_t to,
@@ -364,6 +423,8 @@ void assay_sights_free(assay_sights *s)
 {
 	if (!s)
 		return;
+	for (size_t k = 0; k < s->run->part.t.track.n; k++)
+		assay_vec_free(&s->between[k]);
 	assay_map_free(&s->by_site);
 	assay_map_free(&s->helper);
 	assay_vec_free(&s->site);
@@ -460,7 +521,7 @@ TEST(who_waits_in_backward_waits_for_the_thread_that_launches_for_it)
 
 /* The thread was looked at before the second call, and its sample says that it had no processor for
  * 900 us until the next: the long call is what it waited in. */
-TEST(a_long_call_is_without_a_processor_where_the_sample_before_it_says_so)
+TEST(long_calls_and_stretches_are_without_a_processor_where_the_sample_before_them_says_so)
 {
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
@@ -469,13 +530,22 @@ TEST(a_long_call_is_without_a_processor_where_the_sample_before_it_says_so)
 	uint32_t call = hand_call(run, 1000000, stack);
 	t->host.dur[call] = 950000;
 	hand_sample(run, 500000, 0, ASSAY_DOING_PYTHON);
-	hand_sample(run, 3000000, 0, ASSAY_DOING_PYTHON);
+	hand_sample(run, 2200000, 0, ASSAY_DOING_PYTHON);
 	t->sample.delay[0] = 900000;
 	assay_sights *s = assay_sights_new(run);
 	assay_sight a;
 	CHECK(!assay_sights_robbed(s, call, 1000000, 1950000, &a) && a.until == 1050000);
 	CHECK(assay_sights_robbed(s, call, 1050000, 1950000, &a) && a.until == 1950000);
 	CHECK(!assay_sights_robbed(s, 0, 2, 8, &a) && a.until == 8);
+	assay_sights_free(s);
+	/* what the call does not explain is of the longest stretch between calls */
+	t->sample.delay[0] = 1200000;
+	s = assay_sights_new(run);
+	CHECK(assay_sights_robbed(s, call, 1000000, 1950000, &a) && a.until == 1950000);
+	a = assay_sights_at(s, t->host.track[0], 600000, 1000000);
+	CHECK(a.cause == ASSAY_WHY_HOST_PYTHON && a.until == 750000);
+	a = assay_sights_at(s, t->host.track[0], 750000, 1000000);
+	CHECK(a.cause == ASSAY_WHY_HOST_CPU_WAIT && a.until == 1000000);
 	assay_sights_free(s);
 	assay_run_free(run);
 	return 0;
