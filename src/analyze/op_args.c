@@ -12,11 +12,13 @@
 static const struct {
 	int number;
 	double bytes;
+	assay_dtype_kind kind;
 	assay_math math;
 	const char *name, *old;
 } dtypes[ASSAY_DTYPE_COUNT] = {
-#define DTYPE(id, number, bits, math, name, old)                                                   \
-	[ASSAY_DTYPE_##id] = {number, (bits) / 8.0, ASSAY_MATH_##math, name, old},
+#define DTYPE(id, number, bits, kind, math, name, old)                                             \
+	[ASSAY_DTYPE_##                                                                            \
+		id] = {number, (bits) / 8.0, ASSAY_DTYPE_IS_##kind, ASSAY_MATH_##math, name, old},
 #include "analyze/dtype.def"
 #undef DTYPE
 };
@@ -29,6 +31,22 @@ double assay_dtype_bytes(assay_dtype type)
 assay_math assay_dtype_math(assay_dtype type)
 {
 	return dtypes[type].math;
+}
+
+assay_dtype_kind assay_dtype_kind_of(assay_dtype type)
+{
+	return dtypes[type].kind;
+}
+
+/* Kinds win in their order, wider types over narrower ones; fp16 with bf16 makes fp32. */
+assay_dtype assay_dtype_promote(assay_dtype a, assay_dtype b)
+{
+	if ((a == ASSAY_DTYPE_HALF && b == ASSAY_DTYPE_BFLOAT16) ||
+	    (a == ASSAY_DTYPE_BFLOAT16 && b == ASSAY_DTYPE_HALF))
+		return ASSAY_DTYPE_FLOAT;
+	if (dtypes[a].kind != dtypes[b].kind)
+		return dtypes[a].kind > dtypes[b].kind ? a : b;
+	return dtypes[a].bytes >= dtypes[b].bytes ? a : b;
 }
 
 assay_dtype assay_dtype_numbered(int64_t number)
@@ -225,6 +243,16 @@ bool assay_arg_flag(const assay_op_args *args, int i, bool otherwise)
 {
 	assay_str v = value_of(args, i);
 	return v.n ? assay_str_same(v, ASSAY_S("true")) || assay_str_is(v, "1") : otherwise;
+}
+
+bool assay_arg_flag_of(const assay_op_args *args, int i, int n, bool otherwise)
+{
+	assay_str list = value_of(args, i), each = {0};
+	if (!list.n)
+		return otherwise;
+	for (int k = 0; k <= n; k++)
+		each = assay_str_cut(&list, ',');
+	return assay_str_find_nocase(each, "true") >= 0;
 }
 
 size_t assay_arg_numbers(const assay_op_args *args, int i, int64_t *out, size_t max)

@@ -7,7 +7,7 @@
 
 typedef enum assay_dtype {
 	ASSAY_DTYPE_NONE,
-#define DTYPE(id, number, bits, math, name, old) ASSAY_DTYPE_##id,
+#define DTYPE(id, number, bits, kind, math, name, old) ASSAY_DTYPE_##id,
 #include "analyze/dtype.def"
 #undef DTYPE
 	ASSAY_DTYPE_COUNT
@@ -15,6 +15,16 @@ typedef enum assay_dtype {
 
 double assay_dtype_bytes(assay_dtype type); /* of one element; 0 when the type is not known */
 assay_math assay_dtype_math(assay_dtype type);
+/* In the order in which they give way to each other. */
+typedef enum assay_dtype_kind {
+	ASSAY_DTYPE_IS_BOOL,
+	ASSAY_DTYPE_IS_INTEGER,
+	ASSAY_DTYPE_IS_REAL,
+	ASSAY_DTYPE_IS_COMPLEX
+} assay_dtype_kind;
+assay_dtype_kind assay_dtype_kind_of(assay_dtype type);
+/* What an operation on both makes. */
+assay_dtype assay_dtype_promote(assay_dtype a, assay_dtype b);
 assay_dtype assay_dtype_numbered(int64_t number); /* torch's ScalarType */
 
 typedef struct assay_tensor {
@@ -50,6 +60,8 @@ bool assay_op_args_parse(assay_op_args *out, assay_arena *a, assay_str members);
 const assay_tensor *assay_arg_tensor(const assay_op_args *args, int i);
 bool assay_arg_number(const assay_op_args *args, int i, double *out);
 bool assay_arg_flag(const assay_op_args *args, int i, bool otherwise);
+/* The n-th of a list "[True, False]". */
+bool assay_arg_flag_of(const assay_op_args *args, int i, int n, bool otherwise);
 /* Up to max numbers of a list "[1, 1]"; returns how many, 0 when it is none. */
 size_t assay_arg_numbers(const assay_op_args *args, int i, int64_t *out, size_t max);
 

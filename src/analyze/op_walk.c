@@ -1,7 +1,7 @@
 /* Threads that launch are walked once in time order, with a stack of the operators open. Operators
  * nest, and their work must count once: a launch belongs to the outermost operator around it whose
  * work is known (convolution, not the cudnn_convolution it calls), or to the innermost one when
- * none is (the composite ones dissolve). */
+ * none is (the composite ones dissolve). Functions that only wrap operators give way to them. */
 #include "analyze/op_walk.h"
 
 #include "names/serving.h"
@@ -96,7 +96,10 @@ static bool is_serving_mark(struct walk *w, assay_sid name)
 static void open_op(struct walk *w, uint32_t h, assay_op_place *p)
 {
 	assay_sid name = w->t->host.name[h];
-	bool counted = p->op != ASSAY_NO_ROW && assay_rule_of_sid(w->rules, w->t->host.name[p->op]);
+	const assay_work_rule *around =
+		p->op == ASSAY_NO_ROW ? NULL : assay_rule_of_sid(w->rules, w->t->host.name[p->op]);
+	bool counted =
+		around && !(around->flags & WORK_YIELDS && assay_rule_of_sid(w->rules, name));
 	p->recomputed = p->recomputed || (p->backward && is_recomputed(w, h));
 	p->backward = p->backward || is_engine(w, name);
 	if (!counted)

@@ -24,7 +24,9 @@ struct ops {
 	assay_map call_of_captured; /* launch and row of captured -> row of op_call */
 	assay_map
 		seen; /* name, arguments as written and what the work hangs on -> row of op_shape */
-	assay_map shapes;       /* the same with the arguments taken apart */
+	assay_map shapes;  /* the same with the arguments taken apart */
+	assay_map forward; /* name, process and sequence number -> row of host; name alone: was read
+			    */
 	assay_vec(int64_t) end; /* by row of op_call: where its union ends */
 };
 
@@ -97,11 +99,51 @@ static assay_sid name_of(const struct ops *o, uint32_t call)
 					: o->t->captured.name[captured];
 }
 
-static assay_sid args_of(const struct ops *o, uint32_t call)
+static int64_t sequence_of(const struct ops *o, uint32_t host)
 {
-	uint32_t captured = o->t->op_call.captured[call];
-	return captured == ASSAY_NO_ROW ? o->t->host.args[o->t->op_call.host[call]]
-					: o->t->captured.args[captured];
+	uint32_t detail = o->t->host.detail[host];
+	bool is_op = o->t->host.kind[host] == ASSAY_HOST_OP && detail < o->t->op.n;
+	return is_op ? o->t->op.seq[detail] : -1;
+}
+
+static uint64_t forward_key(const struct ops *o, assay_sid name, uint32_t host)
+{
+	const int64_t key[] = {name, assay_track_group(o->t, o->t->host.track[host]),
+			       sequence_of(o, host)};
+	return assay_hash(key, sizeof key, 0);
+}
+
+static void read_forward(struct ops *o, assay_sid name)
+{
+	for (uint32_t h = 0; h < o->hosts; h++)
+		if (o->t->host.name[h] == name && sequence_of(o, h) >= 0)
+			*assay_map_at(&o->forward, forward_key(o, name, h)) = h;
+}
+
+/* The call whose gradient this is: autograd gives both one number. "XBackward" is of "X". */
+static uint32_t forward_of(struct ops *o, uint32_t host)
+{
+	assay_str name = assay_text(o->run, o->t->host.name[host]);
+	const size_t tail = sizeof "Backward" - 1;
+	if (name.n <= tail || sequence_of(o, host) < 0)
+		return ASSAY_NO_ROW;
+	assay_sid forward = assay_intern(&o->run->part.strings, (assay_str){name.p, name.n - tail});
+	uint32_t *was_read = assay_map_at(&o->forward, forward);
+	if (*was_read == ASSAY_MAP_ABSENT) {
+		*was_read = 1;
+		read_forward(o, forward);
+	}
+	return assay_map_get(&o->forward, forward_key(o, forward, host));
+}
+
+static assay_sid args_of(struct ops *o, uint32_t call, const assay_work_rule *rule)
+{
+	uint32_t captured = o->t->op_call.captured[call], host = o->t->op_call.host[call];
+	if (captured != ASSAY_NO_ROW)
+		return o->t->captured.args[captured];
+	if (rule && rule->flags & WORK_OF_FORWARD)
+		host = forward_of(o, host);
+	return host == ASSAY_NO_ROW ? 0 : o->t->host.args[host];
 }
 
 /* The row of op_call for a piece of work; ASSAY_NO_ROW when no operator is known. */
@@ -183,9 +225,10 @@ static assay_sid keep(struct ops *o, assay_str s)
 
 /* The library's own word for fp32 data multiplied in tf32, where calls of it were recorded; else
  * the kernel's name. The word holds for a handle: data of other types goes through it as well. */
-static assay_math math_of(const struct ops *o, uint32_t call, assay_math data)
+static assay_math math_of(struct ops *o, uint32_t call, const assay_work_rule *rule,
+			  assay_math data)
 {
-	assay_str args = assay_text(o->run, args_of(o, call));
+	assay_str args = assay_text(o->run, args_of(o, call, rule));
 	if (data == ASSAY_MATH_FP32 && assay_str_find(args, "\"compute\": \"tf32\"") >= 0)
 		return ASSAY_MATH_TF32;
 	return assay_kernel_math(kernel_name(o, call));
@@ -207,7 +250,7 @@ static void set_work(struct ops *o, uint32_t shape, uint32_t call, const assay_w
 	}
 	if (!assay_work_of(rule, args, &hint, &work))
 		return;
-	assay_math ran = math_of(o, call, work.math);
+	assay_math ran = math_of(o, call, rule, work.math);
 	bool matrix = rule->class == ASSAY_WORK_GEMM || rule->class == ASSAY_WORK_CONV ||
 		      rule->class == ASSAY_WORK_ATTENTION || rule->class == ASSAY_WORK_MOE;
 	s->flops[shape] = work.flops;
@@ -241,8 +284,9 @@ static uint32_t shape_of(struct ops *o, uint32_t call, const assay_work_rule *ru
 	assay_op_args args = {0};
 	struct key k = {.name = name_of(o, call), .flags = o->t->op_call.flags[call] & OF_SHAPE};
 	assay_arena_reset(&o->scratch);
-	bool shaped = !(k.flags & ASSAY_OP_GRAPH) &&
-		      assay_op_args_parse(&args, &o->scratch, assay_text(o->run, args_of(o, call)));
+	bool shaped =
+		!(k.flags & ASSAY_OP_GRAPH) &&
+		assay_op_args_parse(&args, &o->scratch, assay_text(o->run, args_of(o, call, rule)));
 	double element = shaped && has_list(&args) ? assay_kernel_element(kernel_name(o, call)) : 0;
 	if (shaped) {
 		k.dims = keep(o, args.dims);
@@ -275,7 +319,7 @@ static void give_shapes(struct ops *o)
 		const assay_work_rule *rule = graph ? NULL : assay_rule_of_sid(&o->rules, name);
 		/* only what the work may hang on: every difference costs one reading of the text */
 		const uint32_t seen[] = {
-			name, graph ? 0 : args_of(o, call), c->flags[call] & OF_SHAPE,
+			name, graph ? 0 : args_of(o, call, rule), c->flags[call] & OF_SHAPE,
 			mark == ASSAY_NO_ROW ? 0 : o->t->host.name[mark],
 			rule && rule->class >= ASSAY_WORK_OPTIMIZER && gpu != ASSAY_NO_ROW
 				? o->t->gpu.name[gpu]
@@ -311,6 +355,7 @@ void assay_ops(assay_run *run, const assay_order *order, const assay_op_places *
 	assay_map_free(&o.seen);
 	assay_map_free(&o.call_of_captured);
 	assay_map_free(&o.shapes);
+	assay_map_free(&o.forward);
 	assay_vec_free(&o.end);
 	assay_arena_free(&o.scratch);
 }
@@ -415,6 +460,32 @@ static void find_ops(assay_run *run, const assay_order *order)
 	assay_ops(run, order, &places);
 	assay_op_places_free(&places);
 	assay_rule_names_free(&rules);
+}
+
+/* Of a function's gradient only the incoming one is recorded; the forward call has the shapes. */
+TEST(gradients_have_the_shapes_of_their_forward_call)
+{
+	assay_run *run = assay_run_new();
+	const assay_tables *t = &run->part.t;
+	assay_order order;
+	add_mm(run, "_Linear",
+	       "\"Input type\": [\"c10::BFloat16\", \"c10::BFloat16\"], \"Input Dims\": [[8, 16], [4, 16]]",
+	       0);
+	add_mm(run, "_LinearBackward",
+	       "\"Input type\": [\"c10::BFloat16\"], \"Input Dims\": [[4, 8]]", 10000);
+	add_mm(run, "_LinearBackward",
+	       "\"Input type\": [\"c10::BFloat16\"], \"Input Dims\": [[4, 8]]", 20000);
+	run->part.t.op.seq[0] = run->part.t.op.seq[1] = 7;
+	run->part.t.op.seq[2] = 8; /* its forward call was before the recording */
+	assay_kernels(run);
+	assay_order_build(&order, run);
+	find_ops(run, &order);
+	CHECK(t->op_shape.n == 3 && t->op_shape.flops[0] == 1024 && t->op_shape.flops[1] == 2048);
+	CHECK(t->op_shape.bytes[1] == 2 * (256 + 128 + 64) && isnan(t->op_shape.flops[2]));
+	CHECK(t->op_shape.flags[1] & ASSAY_OP_ESTIMATED);
+	assay_order_free(&order);
+	assay_run_free(run);
+	return 0;
 }
 
 TEST(calls_with_equal_arguments_are_one_shape)

@@ -54,7 +54,7 @@ bool assay_work_of(const assay_work_rule *rule, const assay_op_args *args,
 	       isfinite(out->bytes) && out->flops >= 0 && out->bytes >= 0;
 }
 
-/* Calls whose work is known by hand; work_cases.def. */
+/* Calls whose work is known, by hand or from PyTorch. */
 static const struct work_case {
 	const char *name, *dims, *types, *strides, *values;
 	double flops, bytes;
@@ -62,6 +62,8 @@ static const struct work_case {
 #define CASE(name, dims, types, strides, values, flops, bytes)                                     \
 	{name, dims, types, strides, values, flops, bytes},
 #include "analyze/work_cases.def"
+#include "analyze/work_cases_torch.def"
+#include "analyze/work_cases_libraries.def"
 #undef CASE
 };
 
@@ -84,6 +86,7 @@ static bool work_of_case(const struct work_case *c, assay_work *out)
 
 TEST(work_is_as_counted_by_hand)
 {
+	int wrong = 0;
 	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
 		const struct work_case *c = &cases[i];
 		assay_work w = {0};
@@ -92,8 +95,9 @@ TEST(work_is_as_counted_by_hand)
 			continue;
 		fprintf(stderr, "%s %s: %.0f operations, %.0f bytes; not %.0f, %.0f\n", c->name,
 			c->dims, w.flops, w.bytes, c->flops, c->bytes);
-		return 1;
+		wrong++;
 	}
+	CHECK(!wrong);
 	return 0;
 }
 

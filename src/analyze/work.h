@@ -48,16 +48,31 @@ enum {
 	WORK_BOTTOM_RIGHT = 16, /* causal masks end at the last key, not begin at the first */
 	WORK_TRANSPOSED = 32,
 	WORK_MAKES_BOOL = 64,
-	WORK_KEEPS_STATS = 128, /* writes mean and 1/deviation, fp32, of every row */
-	WORK_PAGED = 256,       /* keys and values are a cache; its length is not theirs */
+	WORK_KEEPS_STATS =
+		128, /* also writes what the backward pass needs: statistics, a mask, indices */
+	WORK_PAGED = 256, /* keys and values are a cache; its length is not theirs */
+	WORK_MAKES_INDEX = 512,
+	WORK_MAKES_REAL = 1024,    /* of integers, too */
+	WORK_WIDENS = 2048,        /* makes 64-bit integers of integers */
+	WORK_MAKES_INT32 = 4096,   /* of 8-bit integers */
+	WORK_MASK_FIRST = 8192,    /* the first input's type does not count */
+	WORK_COPIES = 16384,       /* what stays as it is is copied into the result */
+	WORK_MAKES_HALF = 1 << 15, /* of narrower types */
+	WORK_PACKS_2 = 1 << 16, /* an element of the weights holds two values, whatever its type */
+	WORK_BOTH_PACK_2 = 1 << 17,  /* those of both matrices */
+	WORK_A_IS_KM = 1 << 18,      /* the first matrix is [K, M] */
+	WORK_COLUMN_MAJOR = 1 << 19, /* dims of a matrix are those of its transpose */
+	WORK_OF_FORWARD = 1 << 20,   /* arguments are those of the forward operator */
+	WORK_YIELDS = 1 << 21,       /* operators inside that have a rule are counted instead */
+	WORK_MAY_DESCALE = 1 << 22,  /* three factors may stand behind the values */
 };
 
-assay_work_fn assay_work_gemm, assay_work_grouped, assay_work_packed4, assay_work_template,
-	assay_work_linear, assay_work_convolution, assay_work_convolution_backward,
-	assay_work_attention, assay_work_serving, assay_work_touch, assay_work_pointwise,
-	assay_work_reduce, assay_work_softmax, assay_work_lists, assay_work_concat,
-	assay_work_embedding, assay_work_gather, assay_work_norm, assay_work_pool,
-	assay_work_triton, assay_work_moe;
+assay_work_fn assay_work_gemm, assay_work_flagged_gemm, assay_work_grouped, assay_work_packed4,
+	assay_work_template, assay_work_linear, assay_work_convolution,
+	assay_work_convolution_backward, assay_work_attention, assay_work_serving, assay_work_touch,
+	assay_work_pointwise, assay_work_reduce, assay_work_softmax, assay_work_lists,
+	assay_work_concat, assay_work_embedding, assay_work_gather, assay_work_resize,
+	assay_work_sorted, assay_work_norm, assay_work_pool, assay_work_triton, assay_work_moe;
 
 /* Index of the formula's i-th argument, -1 when the operator has none. */
 static inline int assay_work_at(const assay_work_rule *rule, int i)

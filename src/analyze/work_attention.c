@@ -38,10 +38,13 @@ static double causal_pairs(double queries, double keys, bool bottom_right, doubl
 
 static double pairs_of(const assay_work_rule *rule, const assay_op_args *args, const heads *h)
 {
-	double left = -1, right = -1;
-	bool causal = assay_arg_flag(args, assay_work_at(rule, CAUSAL), false),
-	     end = rule->flags & WORK_BOTTOM_RIGHT;
-	int window = assay_work_at(rule, WINDOW);
+	double left = -1, right = -1, kind = 0;
+	int at = assay_work_at(rule, CAUSAL), window = assay_work_at(rule, WINDOW);
+	if (rule->flags & WORK_MAY_DESCALE && assay_arg_tensor(args, 3))
+		at += 3;
+	bool turned = assay_arg_number(args, at, &kind) && kind == 2, /* as a number: 1 or 2 */
+		causal = turned || assay_arg_flag(args, at, false),
+	     end = turned || rule->flags & WORK_BOTTOM_RIGHT;
 	if (window >= 0) {
 		assay_arg_number(args, window, &left);
 		assay_arg_number(args, window + 1, &right);
@@ -94,6 +97,14 @@ static double packed_pairs(const assay_work_rule *rule, const assay_op_args *arg
 	return pairs + (n - 1) * pairs_of(rule, args, h);
 }
 
+/* Packed tensors may have a batch of 1 in front. */
+static assay_tensor without_batch(const assay_tensor *t)
+{
+	if (t->rank != 4 || t->dim[0] != 1)
+		return *t;
+	return (assay_tensor){t->dim + 1, t->stride ? t->stride + 1 : NULL, 3, t->type};
+}
+
 static bool packed_attention(const assay_work_rule *rule, const assay_op_args *args,
 			     const assay_tensor *q, const assay_tensor *k, const assay_tensor *v,
 			     assay_work *out)
@@ -102,11 +113,12 @@ static bool packed_attention(const assay_work_rule *rule, const assay_op_args *a
 		return false;
 	double tokens = (double)q->dim[0], keys = (double)k->dim[0], most_k;
 	const assay_tensor *cu = assay_arg_tensor(args, assay_work_at(rule, CU_Q));
-	if (rule->flags & WORK_PAGED) {
+	if (rule->flags & WORK_PAGED || k->rank == 4) {
 		if (!cu || cu->rank != 1 || cu->dim[0] < 2 ||
 		    !assay_arg_number(args, assay_work_at(rule, MAX_K), &most_k))
 			return false;
 		keys = most_k * ((double)cu->dim[0] - 1);
+		out->estimated = cu->dim[0] > 2; /* all are taken to be as long as the longest */
 	}
 	heads h = {.q_heads = (double)q->dim[1], .k_heads = (double)k->dim[k->rank - 2]};
 	h.qk_size = (double)q->dim[2];
@@ -130,13 +142,15 @@ bool assay_work_attention(const assay_work_rule *rule, const assay_op_args *args
 			   *k = assay_arg_tensor(args, assay_work_at(rule, K)),
 			   *v = assay_arg_tensor(args, assay_work_at(rule, V));
 	heads h;
-	if (!q || !k || !v)
+	if (!q || !k || !v || q->rank < 3)
 		return false;
 	out->math = assay_dtype_math(q->type);
 	bool packed =
 		rule->flags & WORK_PACKED || assay_arg_tensor(args, assay_work_at(rule, CU_Q));
-	if (packed && q->rank == 3)
-		return packed_attention(rule, args, q, k, v, out);
+	if (packed && (q->rank == 3 || q->dim[0] == 1)) {
+		const assay_tensor flat[] = {without_batch(q), without_batch(k), without_batch(v)};
+		return packed_attention(rule, args, &flat[0], &flat[1], &flat[2], out);
+	}
 	if (!heads_of(&h, q, k, v, rule->flags))
 		return false;
 	double result = h.batch * h.q_heads * h.queries * h.v_size * assay_dtype_bytes(q->type),

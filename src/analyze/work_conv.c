@@ -79,17 +79,6 @@ bool assay_work_convolution(const assay_work_rule *rule, const assay_op_args *ar
 	return true;
 }
 
-/* "[True, False, True]": which gradients were asked for. */
-static bool asked(const assay_op_args *args, int at, int which)
-{
-	if (at < 0 || (size_t)at >= args->n || !args->arg[at].value.n)
-		return which < 2;
-	assay_str list = args->arg[at].value, each = {0};
-	for (int i = 0; i <= which; i++)
-		each = assay_str_cut(&list, ',');
-	return assay_str_find_nocase(each, "true") >= 0;
-}
-
 bool assay_work_convolution_backward(const assay_work_rule *rule, const assay_op_args *args,
 				     const assay_work_hint *hint, assay_work *out)
 {
@@ -97,20 +86,30 @@ bool assay_work_convolution_backward(const assay_work_rule *rule, const assay_op
 	conv c;
 	const assay_tensor *grad = assay_arg_tensor(args, assay_work_at(rule, GRAD));
 	int mask = assay_work_at(rule, MASK);
-	if (!grad || !conv_of(&c, rule, args))
+	if (!grad || grad->rank < 2 || !conv_of(&c, rule, args))
 		return false;
 	double g = assay_tensor_bytes(grad), x = assay_tensor_bytes(c.x),
 	       w = assay_tensor_bytes(c.w);
-	bool for_x = asked(args, mask, 0), for_w = asked(args, mask, 1),
-	     for_b = asked(args, mask, 2);
+	bool for_x = assay_arg_flag_of(args, mask, 0, true),
+	     for_w = assay_arg_flag_of(args, mask, 1, true),
+	     for_b = assay_arg_flag_of(args, mask, 2, false);
 	/* each gradient: two operands read, one written */
 	out->flops = c.flops * (for_x + for_w) + (for_b ? assay_tensor_elements(grad) : 0);
 	out->bytes = (g + w + x) * (for_x + for_w);
 	if (for_b)
-		out->bytes += (double)c.w->dim[0] * assay_dtype_bytes(c.w->type) +
+		out->bytes += (double)grad->dim[1] * assay_dtype_bytes(c.w->type) +
 			      (for_x || for_w ? 0 : g);
 	out->math = assay_dtype_math(c.x->type);
 	return true;
+}
+
+/* Rounded up on demand, but no window begins behind the padding. */
+static double pooled_side(int64_t in, int64_t stride, int64_t padding, int64_t dilation,
+			  int64_t kernel, bool up)
+{
+	double n = side(in + (up ? stride - 1 : 0), stride, padding, dilation, kernel, 0, false);
+	double last = (n - 1) * (double)stride;
+	return up && n > 1 && last >= (double)in + (double)padding ? n - 1 : n;
 }
 
 /* Pooling over the last `DIMS` dimensions; a stride that is not given is the kernel's size. */
@@ -118,7 +117,7 @@ bool assay_work_pool(const assay_work_rule *rule, const assay_op_args *args,
 		     const assay_work_hint *hint, assay_work *out)
 {
 	(void)hint;
-	enum { DIMS, X, KERNEL, STEP, PAD, DILATE };
+	enum { DIMS, X, KERNEL, STEP, PAD, DILATE, UP };
 	int64_t kernel[SPATIAL], stride[SPATIAL], padding[SPATIAL], dilation[SPATIAL];
 	const assay_tensor *x = assay_arg_tensor(args, assay_work_at(rule, X));
 	uint32_t n = (uint32_t)rule->at[DIMS];
@@ -129,14 +128,15 @@ bool assay_work_pool(const assay_work_rule *rule, const assay_op_args *args,
 	spread(args, assay_work_at(rule, DILATE), n, 1, dilation);
 	spread(args, assay_work_at(rule, STEP), n, 0, stride);
 	double results = 1;
+	bool up = assay_arg_flag(args, assay_work_at(rule, UP), false);
 	for (uint32_t i = 0; i < x->rank; i++) {
 		uint32_t k = i - (x->rank - n); /* of the last n */
 		int64_t step = i < x->rank - n ? 1 : stride[k] ? stride[k] : kernel[k];
 		if (step < 1)
 			return false;
 		results *= i < x->rank - n ? (double)x->dim[i]
-					   : side(x->dim[i], step, padding[k], dilation[k],
-						  kernel[k], 0, false);
+					   : pooled_side(x->dim[i], step, padding[k], dilation[k],
+							 kernel[k], up);
 	}
 	out->flops = assay_tensor_elements(x);
 	out->bytes = assay_tensor_bytes(x) + results * assay_dtype_bytes(x->type) +

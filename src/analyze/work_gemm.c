@@ -16,33 +16,33 @@ static double last(const assay_tensor *t, uint32_t from_end)
 }
 
 /* Two values of four bits share an element: they count twice as operations and once as bytes. */
-static double values_of(const assay_tensor *t)
+static double values_of(const assay_tensor *t, bool packed)
 {
-	return t->type == ASSAY_DTYPE_FP4X2 ? 2 : 1;
+	return packed || t->type == ASSAY_DTYPE_FP4X2 ? 2 : 1;
 }
 
-static bool product_of(product *p, const assay_tensor *a, const assay_tensor *b, bool b_is_nk)
+static bool product_of(product *p, const assay_tensor *a, const assay_tensor *b, unsigned flags)
 {
+	bool b_is_nk = flags & WORK_B_IS_NK, both = flags & WORK_BOTH_PACK_2;
 	if (!a->rank || !b->rank)
 		return false;
-	double k_of_b = b->rank == 1 ? last(b, 1) : last(b, b_is_nk ? 1 : 2);
-	*p = (product){.batch = 1, .k = last(a, 1)};
-	p->n = b->rank == 1 ? 1 : last(b, b_is_nk ? 2 : 1);
-	p->m = p->k > 0 ? assay_tensor_elements(a) / p->k : 0;
-	if (b->rank >= 3 && a->rank == b->rank) {
-		p->batch = assay_tensor_elements(b) / (p->n * k_of_b);
-		p->m /= p->batch;
-	} else if (b->rank >= 3) {
+	double k_of_b = (b->rank == 1 ? last(b, 1) : last(b, b_is_nk ? 1 : 2)) *
+			values_of(b, both || flags & WORK_PACKS_2);
+	if (b->rank >= 3 && a->rank != b->rank)
 		return false;
-	}
-	bool fits = p->k == k_of_b && p->k > 0 && p->batch > 0;
-	p->k *= values_of(a);
-	return fits;
+	*p = (product){.batch = 1, .m = 1, .k = last(a, 1)};
+	p->n = b->rank == 1 ? 1 : last(b, b_is_nk ? 2 : 1);
+	for (uint32_t i = 0; i + 2 < b->rank; i++)
+		p->batch *= (double)b->dim[i];
+	for (uint32_t i = b->rank >= 3 ? b->rank - 2 : 0; i + 1 < a->rank; i++)
+		p->m *= (double)a->dim[i];
+	p->k *= values_of(a, both);
+	return p->k == k_of_b;
 }
 
 /* The result's type: written down, asked for by number, or the operands' own. */
-static double result_width(const assay_op_args *args, const assay_tensor *out, int dtype,
-			   const assay_tensor *a)
+static double result_width(const assay_work_rule *rule, const assay_op_args *args,
+			   const assay_tensor *out, int dtype, const assay_tensor *a)
 {
 	double number;
 	if (out)
@@ -53,7 +53,10 @@ static double result_width(const assay_op_args *args, const assay_tensor *out, i
 		if (width > 0)
 			return width;
 	}
-	return assay_dtype_bytes(a->type);
+	double own = assay_dtype_bytes(a->type), least = rule->flags & WORK_MAKES_INT32  ? 4
+							 : rule->flags & WORK_MAKES_HALF ? 2
+											 : own;
+	return own > least ? own : least;
 }
 
 /* addmm.dtype(self, mat1, mat2, out_dtype, beta, alpha): a type where beta else stands. */
@@ -79,21 +82,49 @@ bool assay_work_gemm(const assay_work_rule *rule, const assay_op_args *args,
 			   *b = assay_arg_tensor(args, assay_work_at(rule, B)),
 			   *d = assay_arg_tensor(args, assay_work_at(rule, OUT));
 	product p;
-	if (!a || !b || !product_of(&p, a, b, rule->flags & WORK_B_IS_NK))
+	if (!a || !b || !product_of(&p, a, b, rule->flags))
 		return false;
 	bool typed = assay_work_at(rule, BETA) < 0 || has_dtype_first(rule, args);
-	double width = result_width(args, d, typed ? assay_work_at(rule, DTYPE) : -1, a);
+	double width = result_width(rule, args, d, typed ? assay_work_at(rule, DTYPE) : -1, a);
 	out->flops = 2 * p.batch * p.m * p.n * p.k;
 	out->bytes = assay_tensor_bytes(a) + assay_tensor_bytes(b) + p.batch * p.m * p.n * width +
 		     added_bytes(rule, args) +
 		     assay_work_bytes(args, assay_work_at(rule, SCALE_A)) +
 		     assay_work_bytes(args, assay_work_at(rule, SCALE_B));
-	out->math = assay_dtype_math(a->type);
+	out->math = rule->flags & WORK_BOTH_PACK_2 ? ASSAY_MATH_FP4 : assay_dtype_math(a->type);
+	return true;
+}
+
+/* A and B with a flag each that says which way round it is (row-major: k stands last in A, first in
+ * B). at: A, its flag, B, its flag, result, type of the result, scales. */
+bool assay_work_flagged_gemm(const assay_work_rule *rule, const assay_op_args *args,
+			     const assay_work_hint *hint, assay_work *out)
+{
+	enum { X, TURN_X, Y, TURN_Y, RESULT, TYPE, SCALE_X, SCALE_Y };
+	(void)hint;
+	const assay_tensor *x = assay_arg_tensor(args, assay_work_at(rule, X)),
+			   *y = assay_arg_tensor(args, assay_work_at(rule, Y)),
+			   *d = assay_arg_tensor(args, assay_work_at(rule, RESULT));
+	if (!x || !y || x->rank != 2 || y->rank != 2)
+		return false;
+	bool column = rule->flags & WORK_COLUMN_MAJOR, both = rule->flags & WORK_BOTH_PACK_2;
+	bool turn_x = assay_arg_flag(args, assay_work_at(rule, TURN_X), false) != column,
+	     turn_y = assay_arg_flag(args, assay_work_at(rule, TURN_Y), false) != column;
+	double k = last(x, turn_x ? 2 : 1), m = last(x, turn_x ? 1 : 2),
+	       n = last(y, turn_y ? 2 : 1);
+	if (k != last(y, turn_y ? 1 : 2))
+		return false;
+	out->flops = 2 * m * n * k * values_of(x, both);
+	out->bytes = assay_tensor_bytes(x) + assay_tensor_bytes(y) +
+		     m * n * result_width(rule, args, d, assay_work_at(rule, TYPE), x) +
+		     assay_work_bytes(args, assay_work_at(rule, SCALE_X)) +
+		     assay_work_bytes(args, assay_work_at(rule, SCALE_Y));
+	out->math = both ? ASSAY_MATH_FP4 : assay_dtype_math(x->type);
 	return true;
 }
 
 /* Groups share one of the matrices, split by offsets along the dimension that has no group of its
- * own: [M,K] x [G,K,N], [G,M,K] x [K,N], or [M,K] x [K,N] with one result a group. */
+ * own: [M,K] x [G,K,N] (or [G,N,K]), [G,M,K] x [K,N], or [M,K] x [K,N] with one result a group. */
 bool assay_work_grouped(const assay_work_rule *rule, const assay_op_args *args,
 			const assay_work_hint *hint, assay_work *out)
 {
@@ -102,10 +133,16 @@ bool assay_work_grouped(const assay_work_rule *rule, const assay_op_args *args,
 			   *offsets = assay_arg_tensor(args, assay_work_at(rule, OUT));
 	if (!a || !b || a->rank < 2 || b->rank < 2 || a->rank > 3 || b->rank > 3)
 		return false;
-	if (a->rank == 3 && b->rank == 3)
-		return assay_work_gemm(rule, args, hint, out);
-	double m = last(a, 2), k = last(a, 1), n = last(b, 1);
-	if (k != last(b, 2))
+	if (a->rank == 3 && b->rank == 3) {
+		assay_work_rule each = *rule;
+		each.at[OUT] = -1; /* offsets, where others have their result */
+		return assay_work_gemm(&each, args, hint, out);
+	}
+	bool turned = rule->flags & WORK_A_IS_KM;
+	double m = last(a, turned ? 1 : 2), k = last(a, turned ? 2 : 1), n = last(b, 1);
+	if (k != last(b, 2) && k == n)
+		n = last(b, 2);
+	else if (k != last(b, 2))
 		return false;
 	double groups = a->rank == 3 ? (double)a->dim[0] : b->rank == 3 ? (double)b->dim[0] : 1;
 	double results = m * n;
@@ -114,9 +151,11 @@ bool assay_work_grouped(const assay_work_rule *rule, const assay_op_args *args,
 	double weights = assay_tensor_bytes(b);
 	if (b->rank == 3 && m < groups) /* no more groups can be hit than there are rows */
 		weights *= m / groups;
-	out->flops = 2 * m * n * k * values_of(a);
-	out->bytes = assay_tensor_bytes(a) + weights +
-		     results * result_width(args, NULL, assay_work_at(rule, DTYPE), a);
+	out->flops = 2 * m * n * k * values_of(a, false);
+	out->bytes = assay_tensor_bytes(a) + weights + (offsets ? assay_tensor_bytes(offsets) : 0) +
+		     assay_work_bytes(args, assay_work_at(rule, SCALE_A)) +
+		     assay_work_bytes(args, assay_work_at(rule, SCALE_B)) +
+		     results * result_width(rule, args, NULL, assay_work_at(rule, DTYPE), a);
 	out->math = assay_dtype_math(a->type);
 	return true;
 }
@@ -147,7 +186,7 @@ bool assay_work_template(const assay_work_rule *rule, const assay_op_args *args,
 	(void)hint;
 	const assay_tensor *a = assay_arg_tensor(args, 0), *b = assay_arg_tensor(args, 1);
 	product p;
-	if (!a || !b || a->rank < 2 || a->rank != b->rank || !product_of(&p, a, b, false))
+	if (!a || !b || a->rank < 2 || a->rank != b->rank || !product_of(&p, a, b, 0))
 		return false;
 	out->flops = 2 * p.batch * p.m * p.n * p.k;
 	for (size_t i = 0; i < args->n; i++)
@@ -167,11 +206,11 @@ static bool has_dims_of(const assay_tensor *a, const assay_tensor *b)
 }
 
 /* x [.., K] and w [N, K], in any order: the first two with the same K. Weights may be there twice,
- * in two types: two of the same dims only when no others fit. */
+ * in two types: two of the same dims only when no others fit. Backward: a product for x and one for
+ * w. */
 bool assay_work_linear(const assay_work_rule *rule, const assay_op_args *args,
 		       const assay_work_hint *hint, assay_work *out)
 {
-	(void)rule;
 	(void)hint;
 	const assay_tensor *a = NULL, *b = NULL;
 	for (size_t i = 0; i < args->n; i++) {
@@ -187,16 +226,18 @@ bool assay_work_linear(const assay_work_rule *rule, const assay_op_args *args,
 	if (!a)
 		return false;
 	double k = last(a, 1), m = assay_tensor_elements(a) / k, n = assay_tensor_elements(b) / k;
-	out->flops = 2 * m * n * k;
+	double products = rule->flags & WORK_BACKWARD ? 2 : 1;
+	out->flops = 2 * m * n * k * products;
 	out->written = m * n * assay_dtype_bytes(a->type);
-	out->bytes = assay_tensor_bytes(a) + assay_tensor_bytes(b) + out->written;
+	out->bytes = (assay_tensor_bytes(a) + assay_tensor_bytes(b) + out->written) * products;
 	out->math = assay_dtype_math(a->type);
+	out->estimated = products > 1; /* x may need no gradient */
 	return true;
 }
 
 /* Experts of two layers: x [M,K], w1 [E,2N,K] (gated) or [E,N,K], w2 [E,K,N], ids [M,t]. Of the
  * weights only those of experts that a token chose are read: E(1 - (1 - t/E)^M) when all choose
- * alike. */
+ * alike. Two weights of four bits share an element. */
 bool assay_work_moe(const assay_work_rule *rule, const assay_op_args *args,
 		    const assay_work_hint *hint, assay_work *out)
 {
@@ -210,9 +251,10 @@ bool assay_work_moe(const assay_work_rule *rule, const assay_op_args *args,
 	    ids->rank != 2 || !w1->dim[0])
 		return false;
 	double m = last(x, 2), k = last(x, 1), t = last(ids, 1), experts = (double)w1->dim[0];
+	double packed = last(w1, 1) > 0 && k == 2 * last(w1, 1) ? 2 : 1;
 	double untouched = t < experts ? pow(1 - t / experts, m) : 0;
 	double hit = experts * (1 - untouched);
-	out->flops = 2 * m * t * (last(w1, 2) * k + last(w2, 2) * last(w2, 1)) * values_of(w1);
+	out->flops = 2 * m * t * (last(w1, 2) * k + last(w2, 2) * last(w2, 1) * packed);
 	out->bytes = 2 * assay_tensor_bytes(x) + assay_tensor_bytes(ids) +
 		     (assay_tensor_bytes(w1) + assay_tensor_bytes(w2)) * hit / experts;
 	out->math =

@@ -31,147 +31,6 @@ bool assay_work_touch(const assay_work_rule *rule, const assay_op_args *args,
 	return true;
 }
 
-/* Floating types win over integers, wider ones over narrower; fp16 with bf16 makes fp32. */
-static assay_dtype promote(assay_dtype a, assay_dtype b)
-{
-	bool half = a == ASSAY_DTYPE_HALF || b == ASSAY_DTYPE_HALF,
-	     brain = a == ASSAY_DTYPE_BFLOAT16 || b == ASSAY_DTYPE_BFLOAT16;
-	if (half && brain)
-		return ASSAY_DTYPE_FLOAT;
-	bool a_real = assay_dtype_math(a) >= ASSAY_MATH_FP64 &&
-		      assay_dtype_math(a) != ASSAY_MATH_INT8,
-	     b_real = assay_dtype_math(b) >= ASSAY_MATH_FP64 &&
-		      assay_dtype_math(b) != ASSAY_MATH_INT8;
-	if (a_real != b_real)
-		return a_real ? a : b;
-	return assay_dtype_bytes(a) >= assay_dtype_bytes(b) ? a : b;
-}
-
-typedef struct broadcast {
-	double elements;
-	uint32_t rank;
-	assay_dtype type, of_scalars;
-} broadcast;
-
-/* Dimensions count from the right; one of 1 gives way. */
-static double common_dim(const assay_op_args *args, int inputs, uint32_t from_end)
-{
-	int64_t d = 1;
-	for (int i = 0; i < inputs; i++) {
-		const assay_tensor *t = assay_arg_tensor(args, i);
-		if (t && from_end < t->rank && t->dim[t->rank - 1 - from_end] != 1)
-			d = t->dim[t->rank - 1 - from_end];
-	}
-	return (double)d;
-}
-
-static bool broadcast_of(broadcast *b, const assay_op_args *args, int inputs)
-{
-	*b = (broadcast){.elements = 1};
-	bool any = false;
-	for (int i = 0; i < inputs; i++) {
-		const assay_tensor *t = assay_arg_tensor(args, i);
-		if (!t)
-			continue;
-		any = true;
-		b->rank = t->rank > b->rank ? t->rank : b->rank;
-		if (t->rank)
-			b->type = b->type ? promote(b->type, t->type) : t->type;
-		else
-			b->of_scalars = t->type;
-	}
-	b->type = b->type ? b->type : b->of_scalars;
-	for (uint32_t d = 0; d < b->rank; d++)
-		b->elements *= common_dim(args, inputs, d);
-	return any;
-}
-
-/* at: number of inputs, which stand first. A tensor behind them is the result. */
-bool assay_work_pointwise(const assay_work_rule *rule, const assay_op_args *args,
-			  const assay_work_hint *hint, assay_work *out)
-{
-	(void)hint;
-	broadcast b;
-	int inputs = rule->at[0];
-	if (!broadcast_of(&b, args, inputs))
-		return false;
-	for (int i = 0; i < inputs; i++)
-		out->bytes += assay_work_bytes(args, i);
-	const assay_tensor *result = NULL;
-	for (size_t i = (size_t)inputs; i < args->n; i++)
-		if (assay_arg_tensor(args, (int)i) && args->arg[i].tensor->rank == b.rank)
-			result = args->arg[i].tensor;
-	double width = rule->flags & WORK_MAKES_BOOL ? 1 : assay_dtype_bytes(b.type);
-	out->written = b.elements * (result ? assay_dtype_bytes(result->type) : width);
-	out->bytes += out->written;
-	out->flops = b.elements;
-	return true;
-}
-
-static double asked_width(const assay_op_args *args, int dtype, double otherwise)
-{
-	double number, width;
-	if (!assay_arg_number(args, dtype, &number) || number < 0 || number > 63)
-		return otherwise;
-	width = assay_dtype_bytes(assay_dtype_numbered((int64_t)number));
-	return width > 0 ? width : otherwise;
-}
-
-/* at: x, dims, dtype, results a group of elements gives (values and indices). */
-bool assay_work_reduce(const assay_work_rule *rule, const assay_op_args *args,
-		       const assay_work_hint *hint, assay_work *out)
-{
-	(void)hint;
-	enum { X, DIMS, DTYPE, INDICES };
-	int64_t dims[16];
-	const assay_tensor *x = assay_arg_tensor(args, assay_work_at(rule, X));
-	double one, n, left;
-	if (!x)
-		return false;
-	n = left = assay_tensor_elements(x);
-	size_t given = assay_arg_numbers(args, assay_work_at(rule, DIMS), dims, 16);
-	if (!given && assay_arg_number(args, assay_work_at(rule, DIMS), &one) &&
-	    args->n > (size_t)assay_work_at(rule, DIMS) + 1 && fabs(one) < 16) {
-		dims[0] = (int64_t)one; /* a single number; alone it is a type */
-		given = 1;
-	}
-	for (size_t i = 0; i < given; i++) {
-		int64_t d = dims[i] < 0 ? dims[i] + x->rank : dims[i];
-		if (d >= 0 && d < x->rank && x->dim[d] > 0)
-			left /= (double)x->dim[d];
-	}
-	double width =
-		asked_width(args, given ? assay_work_at(rule, DTYPE) : assay_work_at(rule, DIMS),
-			    assay_dtype_bytes(x->type));
-	out->flops = n;
-	out->written = (given ? left : 1) * width;
-	out->bytes = assay_tensor_bytes(x) + out->written;
-	if (assay_work_at(rule, INDICES) > 0)
-		out->bytes += 8 * (given ? left : 1);
-	return true;
-}
-
-/* at: inputs (1 forward, 2 backward), where half_to_float or the input's type stands. */
-bool assay_work_softmax(const assay_work_rule *rule, const assay_op_args *args,
-			const assay_work_hint *hint, assay_work *out)
-{
-	(void)hint;
-	const assay_tensor *x = assay_arg_tensor(args, 0);
-	if (!x)
-		return false;
-	double n = assay_tensor_elements(x), width = assay_dtype_bytes(x->type);
-	for (int i = 0; i < rule->at[0]; i++)
-		out->bytes += assay_work_bytes(args, i);
-	if (rule->flags & WORK_BACKWARD)
-		width = asked_width(args, assay_work_at(rule, 1), width);
-	else if (assay_arg_flag(args, assay_work_at(rule, 1), false))
-		width = 4;
-	out->written = n * width;
-	out->bytes += out->written;
-	out->flops = 5 * n; /* maximum, difference, exponent, sum, division */
-	return true;
-}
-
 static double list_elements(const assay_op_args *args, int i)
 {
 	double n = 0;
@@ -248,18 +107,61 @@ bool assay_work_gather(const assay_work_rule *rule, const assay_op_args *args,
 			return false;
 		taken *= assay_tensor_elements(x) / (double)x->dim[(uint32_t)d];
 	}
+	if (rule->flags & WORK_COPIES)
+		taken = assay_tensor_elements(x);
 	out->bytes = assay_tensor_bytes(index) + 2 * taken * assay_dtype_bytes(x->type) +
 		     assay_work_bytes(args, assay_work_at(rule, 3));
 	return true;
 }
 
-/* at: x, weight, bias, gradient (backward), passes over x when it is not one. Rows are what the
+/* at: x, the size of its last dimensions afterwards. */
+bool assay_work_resize(const assay_work_rule *rule, const assay_op_args *args,
+		       const assay_work_hint *hint, assay_work *out)
+{
+	(void)hint;
+	int64_t size[8];
+	const assay_tensor *x = assay_arg_tensor(args, assay_work_at(rule, 0));
+	size_t n = assay_arg_numbers(args, assay_work_at(rule, 1), size, ASSAY_COUNT_OF(size));
+	if (!x || !n || n >= x->rank)
+		return false;
+	out->flops = 1;
+	for (uint32_t i = 0; i < x->rank; i++)
+		out->flops *= (double)(i + n < x->rank ? x->dim[i] : size[i + n - x->rank]);
+	out->written = out->flops * assay_dtype_bytes(x->type);
+	out->bytes = assay_tensor_bytes(x) + out->written;
+	return out->flops >= 0;
+}
+
+/* Values and their places, of all or of k a row. at: x, k, dimension. */
+bool assay_work_sorted(const assay_work_rule *rule, const assay_op_args *args,
+		       const assay_work_hint *hint, assay_work *out)
+{
+	(void)hint;
+	const assay_tensor *x = assay_arg_tensor(args, assay_work_at(rule, 0));
+	double k, dim = -1;
+	if (!x)
+		return false;
+	double n = assay_tensor_elements(x), kept = n;
+	if (assay_arg_number(args, assay_work_at(rule, 1), &k) && x->rank) {
+		assay_arg_number(args, assay_work_at(rule, 2), &dim);
+		double d = dim < 0 ? dim + x->rank : dim;
+		if (d < 0 || d >= x->rank || !x->dim[(uint32_t)d])
+			return false;
+		kept *= k / (double)x->dim[(uint32_t)d];
+	}
+	out->flops = n;
+	out->written = kept * (assay_dtype_bytes(x->type) + 8);
+	out->bytes = assay_tensor_bytes(x) + out->written;
+	return kept >= 0;
+}
+
+/* at: x, weight, bias, gradient, normalised shape, which gradients are asked for. Rows are what the
  * normalised shape leaves; channels stand second. */
 bool assay_work_norm(const assay_work_rule *rule, const assay_op_args *args,
 		     const assay_work_hint *hint, assay_work *out)
 {
 	(void)hint;
-	enum { X, WEIGHT, BIAS, GRAD, SHAPE };
+	enum { X, WEIGHT, BIAS, GRAD, SHAPE, MASK };
 	int64_t shape[16];
 	const assay_tensor *x = assay_arg_tensor(args, assay_work_at(rule, X)),
 			   *grad = assay_arg_tensor(args, assay_work_at(rule, GRAD));
@@ -274,11 +176,17 @@ bool assay_work_norm(const assay_work_rule *rule, const assay_op_args *args,
 	double stats = rule->flags & WORK_KEEPS_STATS && dims ? 8 * n / row : 0;
 	out->flops = (rule->flags & WORK_BACKWARD ? 8 : 5) * n;
 	out->written = n * assay_dtype_bytes(x->type);
-	out->bytes = assay_tensor_bytes(x) + out->written + stats;
-	if (grad) /* weight and bias have gradients too */
-		out->bytes += assay_tensor_bytes(grad) + 2 * w + (b ? b : w);
-	else
-		out->bytes += w + b;
+	out->bytes = assay_tensor_bytes(x) + stats;
+	if (!grad) {
+		out->bytes += out->written + w + b;
+		return true;
+	}
+	int mask = assay_work_at(rule, MASK);
+	bool for_x = assay_arg_flag_of(args, mask, 0, true),
+	     for_w = assay_arg_flag_of(args, mask, 1, true),
+	     for_b = assay_arg_flag_of(args, mask, 2, true);
+	out->written *= for_x;
+	out->bytes += assay_tensor_bytes(grad) + out->written + w + for_w * w + for_b * (b ? b : w);
 	return true;
 }
 
