@@ -246,6 +246,8 @@ static void do_record_in(assay_sweep *s, const assay_sweep_rec *r, uint32_t spac
 			       .thread = r->thread,
 			       .flags = r->flags,
 			       .raced = raced};
+	if (e->last.work.row != ASSAY_NO_ROW)
+		s->stream.p[st].recorded = r->key;
 	if (r->flags & ASSAY_REC_GUESSED)
 		sweep_doubt(&e->last.work, SWEEP_DOUBT_LINK,
 			    r->flags & ASSAY_REC_INSIDE ? ASSAY_WAIT_BY_GRAPH

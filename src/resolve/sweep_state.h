@@ -47,7 +47,7 @@ typedef struct sweep_record {
 	bool raced; /* another thread recorded the event at the same time: who was last? */
 } sweep_record;
 
-enum { SWEEP_TABLES = 8, SWEEP_RECENT = 4, SWEEP_PENDING_MAX = 256, SWEEP_SYNC_IDS = 4096 };
+enum { SWEEP_TABLES = 9, SWEEP_RECENT = 4, SWEEP_PENDING_MAX = 256, SWEEP_SYNC_IDS = 4096 };
 
 typedef struct sweep_event {
 	sweep_record last, prev;
@@ -83,6 +83,8 @@ typedef struct sweep_stream {
 	uint64_t changed; /* key of the call that changed tail */
 	int64_t before;   /* end of what came before last */
 	uint64_t legacy_seen, legacy_joined, synced;
+	uint64_t recorded; /* last record behind work: another stream may wait for it unseen */
+	uint64_t in_front; /* last record that its device's default stream waits for */
 	uint32_t pending, pending_last, pendings;
 	uint64_t capture;    /* number of the capture it is in, 0 none */
 	uint32_t capture_of; /* stream that began it */
@@ -140,6 +142,7 @@ struct assay_sweep {
 		struct {
 			sweep_table by_event, by_stream, by_device, gaps, unseen, graphs, pools;
 			sweep_table openers; /* processes that open events of others */
+			sweep_table blind;   /* in which a stream waits, nobody knows which */
 		};
 	};
 	assay_vec(sweep_event) event;
@@ -160,9 +163,9 @@ struct assay_sweep {
 	uint32_t uids;
 	uint64_t captures, rerecords;
 };
-static_assert(offsetof(struct assay_sweep, openers) ==
+static_assert(offsetof(struct assay_sweep, blind) ==
 		      offsetof(struct assay_sweep, table[SWEEP_TABLES - 1]),
-	      "openers is the last of the tables");
+	      "blind is the last of the tables");
 
 extern const sweep_work sweep_no_work;
 extern const assay_sweep_stream sweep_no_stream;

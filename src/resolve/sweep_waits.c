@@ -256,9 +256,9 @@ static void enter_unseen(assay_sweep *s, uint32_t st, const assay_sweep_rec *r,
 	sweep_stand_behind(&s->stream.p[st], unknown, r->key);
 }
 
-static bool opens_events(const assay_sweep *s, uint32_t scope)
+static bool is_in(const sweep_table *scopes, uint32_t scope)
 {
-	return s->openers.n && sweep_find(&s->openers, scope, 0, 0) != ASSAY_NO_ROW;
+	return scopes->n && sweep_find(scopes, scope, 0, 0) != ASSAY_NO_ROW;
 }
 
 /* May it be for what another process does, or anything else that can write a word of memory? No
@@ -268,7 +268,7 @@ static assay_wait_doubt waits_outside(const assay_sweep *s, const assay_sweep_wa
 	if (w->kind == ASSAY_WAIT_VALUE)
 		return ASSAY_WAIT_BY_WORD;
 	bool unknown = w->class == ASSAY_WAIT_IS_LOST || w->class == ASSAY_WAIT_IS_BEFORE_TRACE;
-	return w->flags & ASSAY_WAIT_IPC || (unknown && opens_events(s, w->rec.scope))
+	return w->flags & ASSAY_WAIT_IPC || (unknown && is_in(&s->openers, w->rec.scope))
 		       ? ASSAY_WAIT_BY_PROCESS
 		       : ASSAY_WAIT_BY_NONE;
 }
@@ -298,13 +298,39 @@ static void enter_waiting(assay_sweep *s, uint32_t st, const assay_sweep_wait *w
 		enter_unseen(s, st, &w->rec, outside);
 }
 
-/* A record with no work before it in its stream can stand behind the default stream at most; for
- * that stream itself a wait for it is a wait for nothing. */
+/* A record with no work before it in its stream can stand behind the default stream at most, unless
+ * it waits unseen; for that stream itself a wait for it is a wait for nothing. */
 static bool owes_nothing_else(const assay_sweep *s, uint32_t st, const sweep_record *rec)
 {
 	return st != ASSAY_NO_ROW && s->stream.p[st].legacy && rec->work.row == ASSAY_NO_ROW &&
 	       rec->stream.uid != s->stream.p[st].id.uid &&
-	       rec->stream.device == s->stream.p[st].id.device;
+	       rec->stream.device == s->stream.p[st].id.device && !is_in(&s->blind, rec->scope);
+}
+
+/* The default stream waited for a record in another stream of its device. */
+static void put_in_front(assay_sweep *s, uint32_t st, const assay_sweep_wait *w)
+{
+	uint32_t from = sweep_find(&s->by_stream, w->producer.track, w->rec.scope, 1);
+	if (s->stream.p[st].legacy && from != ASSAY_NO_ROW && w->class == ASSAY_WAIT_IS_EXACT &&
+	    s->stream.p[from].device == s->stream.p[st].device)
+		s->stream.p[from].in_front = w->record_key;
+}
+
+/* Does a default stream wait anyway for all that another stream may wait for unseen? */
+static bool all_in_front(const assay_sweep *s, uint32_t scope)
+{
+	uint32_t only = ASSAY_NO_ROW;
+	for (uint32_t d = 0; d < s->device.n; d++)
+		for (uint32_t i = s->device.p[d].scope == scope ? s->device.p[d].first
+								: ASSAY_NO_ROW;
+		     i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
+			const sweep_stream *p = &s->stream.p[i];
+			bool other = only != ASSAY_NO_ROW && only != d;
+			if (p->recorded && (other || (!p->legacy && p->recorded > p->in_front)))
+				return false;
+			only = p->recorded ? d : only;
+		}
+	return true;
 }
 
 /* Returns the wait's number for news. */
@@ -329,6 +355,8 @@ static uint32_t wait_for_event(assay_sweep *s, const assay_sweep_rec *r, uint32_
 	w.flags |= same ? ASSAY_WAIT_SAME_STREAM : 0;
 	uint32_t n = put_wait(s, e, &w);
 	enter_waiting(s, st, &w);
+	if (st != ASSAY_NO_ROW)
+		put_in_front(s, st, &w);
 	if (st == ASSAY_NO_ROW || same || !is_resolved(&w))
 		return n;
 	uint32_t edge = space ? ASSAY_EDGE_VALUE : ASSAY_EDGE_STREAM_WAIT;
@@ -653,8 +681,12 @@ void sweep_unknown_sync(assay_sweep *s, const assay_sweep_rec *r)
 	assay_sweep_wait w = new_wait(r, ASSAY_WAIT_UNKNOWN);
 	w.class = ASSAY_WAIT_IS_LOST;
 	put_wait(s, NULL, &w);
-	if (r->arg == ASSAY_OP_WAIT && opens_events(s, r->scope))
+	if (r->arg != ASSAY_OP_WAIT)
+		return;
+	if (is_in(&s->openers, r->scope))
 		sweep_all_unseen(s, r->scope, ASSAY_WAIT_BY_PROCESS);
+	if (!is_in(&s->blind, r->scope) && !all_in_front(s, r->scope))
+		sweep_set(&s->blind, r->scope, 0, 0, 1);
 }
 
 /* A query that returned before the work ended said no, whether or not its answer was recorded. */
