@@ -222,10 +222,7 @@ static void do_record_in(assay_sweep *s, const assay_sweep_rec *r, uint32_t spac
 		return;
 	}
 	e->captured = false;
-	if (st != ASSAY_NO_ROW)
-		sweep_enter(s, st, r);
-	else
-		sweep_enter_some(s, r->scope);
+	sweep_enter(s, st, r);
 	if (e->records && e->last.exit > r->enter && e->last.thread != r->thread)
 		s->rerecords++;
 	if (e->n_recent)
@@ -314,6 +311,13 @@ static void do_in_graph(assay_sweep *s, const assay_sweep_rec *r)
 {
 	if (!(r->flags & ASSAY_REC_FAILED) && r->event)
 		event_at(s, r, 0)->in_graph = true;
+}
+
+static void do_command(assay_sweep *s, const assay_sweep_rec *r)
+{
+	uint32_t st = sweep_stream_of(s, r);
+	if (!(r->flags & ASSAY_REC_FAILED) && !sweep_capturing(s, st))
+		sweep_enter(s, st, r);
 }
 
 static void do_gap(assay_sweep *s, const assay_sweep_rec *r)
@@ -459,6 +463,7 @@ void assay_sweep_push(assay_sweep *s, const assay_sweep_rec *r)
 		[ASSAY_OP_IPC_EXPORT] = do_ipc_export,
 		[ASSAY_OP_IPC_OPEN] = do_ipc_open,
 		[ASSAY_OP_UNKNOWN_SYNC] = sweep_unknown_sync,
+		[ASSAY_OP_COMMAND] = do_command,
 		[ASSAY_OP_IN_GRAPH] = do_in_graph,
 		[ASSAY_OP_POOL_FREE] = sweep_pool_free,
 		[ASSAY_OP_POOL_ALLOC] = sweep_pool_alloc,

@@ -40,6 +40,8 @@ typedef enum assay_sweep_op {
 	ASSAY_OP_IPC_OPEN,
 	ASSAY_OP_UNKNOWN_SYNC, /* a wait of a kind nobody named */
 	ASSAY_OP_IN_GRAPH,     /* an event is recorded by some graph, whenever that is launched */
+	ASSAY_OP_COMMAND,   /* in a stream, over with what is before it; nobody is known to wait for
+			       it */
 	ASSAY_OP_POOL_FREE, /* memory given back to a pool, and taken from one, in the order of a */
 	ASSAY_OP_POOL_ALLOC, /* stream; the stream is ASSAY_NO_HANDLE when the call does not say */
 	/* never pushed: their effect is in other records */
@@ -83,7 +85,8 @@ enum {
 	ASSAY_REC_BESIDE_GRAPH =
 		1 << 20, /* WAIT, EVENT_SYNC: another thread launched what may record events */
 	ASSAY_REC_BARRIER = 1 << 21, /* RECORD: it left a barrier in a queue; WAIT, EVENT_SYNC: the
-				      * hint is what a barrier says */
+				      * hint is what a barrier says; without one, a record that is
+				      * not known */
 };
 
 /* When a wait for a value is over; CUDA's and HIP's numbers. */

@@ -361,6 +361,10 @@ void sweep_stand_behind(sweep_stream *p, sweep_work w, uint64_t key)
 
 void sweep_enter(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 {
+	if (st == ASSAY_NO_ROW) {
+		sweep_enter_some(s, r->scope);
+		return;
+	}
 	sweep_stream *p = &s->stream.p[st];
 	uint32_t legacy = s->device.p[p->device].legacy;
 	if (p->legacy) {

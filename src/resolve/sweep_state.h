@@ -200,7 +200,8 @@ void sweep_may_record(assay_sweep *s, const assay_sweep_rec *r);
 /* What everything put into the stream so far waits for; the default stream waits for every blocking
  * stream. */
 sweep_work sweep_tail(const assay_sweep *s, uint32_t stream);
-/* A command that is no work enters the stream: the rules of the default stream hold for it too. */
+/* A command that is no work enters the stream, or one that nobody knows: the rules of the default
+ * stream hold for it too. */
 void sweep_enter(assay_sweep *s, uint32_t stream, const assay_sweep_rec *r);
 /* It enters one of the process's streams, nobody knows which, perhaps a default stream. */
 void sweep_enter_some(assay_sweep *s, uint32_t scope);

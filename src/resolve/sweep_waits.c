@@ -20,7 +20,8 @@ static bool may_be_newer(const assay_sweep *s, const sweep_record *rec, uint32_t
  * long as every call was seen and no other process and no launch could record the event unseen. */
 static bool is_certain(const assay_sweep *s, const sweep_event *e, const assay_sweep_wait *w)
 {
-	return w->rec.flags & ASSAY_REC_WHOLE && !e->last.raced && !e->ipc &&
+	bool another = w->rec.flags & ASSAY_REC_BARRIER && w->rec.hint == ASSAY_NO_ROW;
+	return w->rec.flags & ASSAY_REC_WHOLE && !another && !e->last.raced && !e->ipc &&
 	       !(w->rec.flags & ASSAY_REC_BESIDE_GRAPH) && !may_be_newer(s, &e->last, w->rec.scope);
 }
 
@@ -576,7 +577,9 @@ static void wait_by_time(const assay_sweep *s, const assay_sweep_rec *r, assay_s
 	w->class = !together       ? ASSAY_WAIT_IS_LOST
 		   : together == 1 ? ASSAY_WAIT_IS_LIKELY
 				   : ASSAY_WAIT_IS_AMBIGUOUS;
-	w->why = together > 1 ? ASSAY_WAIT_BY_SEVERAL : ASSAY_WAIT_BY_TIME;
+	w->why = !together       ? ASSAY_WAIT_BY_NONE
+		 : together == 1 ? ASSAY_WAIT_BY_TIME
+				 : ASSAY_WAIT_BY_SEVERAL;
 	take_work(w, best);
 	finish_host(s, w);
 }
@@ -641,7 +644,7 @@ void sweep_stream_sync(assay_sweep *s, const assay_sweep_rec *r)
 	}
 	take_work(&w, p->tail);
 	/* without work of its own it may be of another device, and behind a default stream */
-	if (p->tail.row == ASSAY_NO_ROW && (p->unsure || p->blocking) &&
+	if (p->tail.row == ASSAY_NO_ROW && (p->unsure || (p->blocking && p->id.device < 0)) &&
 	    w.class == ASSAY_WAIT_IS_EXACT)
 		doubt(&w, ASSAY_WAIT_BY_EMPTY);
 	finish_host(s, &w);
@@ -680,6 +683,8 @@ void sweep_unknown_sync(assay_sweep *s, const assay_sweep_rec *r)
 {
 	assay_sweep_wait w = new_wait(r, ASSAY_WAIT_UNKNOWN);
 	w.class = ASSAY_WAIT_IS_LOST;
+	if (r->arg == ASSAY_OP_EVENT_SYNC && !is_in(&s->openers, r->scope))
+		wait_by_time(s, r, &w);
 	put_wait(s, NULL, &w);
 	if (r->arg != ASSAY_OP_WAIT)
 		return;
@@ -800,12 +805,9 @@ void sweep_pool_free(assay_sweep *s, const assay_sweep_rec *r)
 		return;
 	sweep_work work = sweep_no_work;
 	sweep_doubt(&work, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_POOL);
-	if (st != ASSAY_NO_ROW) {
-		sweep_enter(s, st, r);
+	sweep_enter(s, st, r);
+	if (st != ASSAY_NO_ROW)
 		work = sweep_tail(s, st);
-	} else {
-		sweep_enter_some(s, r->scope);
-	}
 	sweep_work *freed = freed_of(s, r->scope);
 	*freed = sweep_latest(*freed, work);
 }
@@ -816,10 +818,7 @@ void sweep_pool_alloc(assay_sweep *s, const assay_sweep_rec *r)
 	uint32_t st = sweep_stream_of(s, r);
 	if (r->flags & ASSAY_REC_FAILED || sweep_capturing(s, st))
 		return;
-	if (st != ASSAY_NO_ROW)
-		sweep_enter(s, st, r);
-	else
-		sweep_enter_some(s, r->scope);
+	sweep_enter(s, st, r);
 	const sweep_work *freed = freed_of(s, r->scope);
 	bool running = freed->doubt ||
 		       (freed->row != ASSAY_NO_ROW && freed->end > r->enter - s->tolerance);

@@ -54,6 +54,7 @@ typedef struct waits {
 	bool *is_hip;           /* by source */
 	bool *from_start;       /* by source: nothing shows that the program had begun before */
 	int64_t *whole;         /* by source: until then it is known to hold every call */
+	uint64_t *unbroken;     /* by source: its calls up to this key are known to be all */
 	uint32_t *stream_track; /* by row of stream */
 	assay_call *call;       /* by string id */
 	assay_arena scratch;
@@ -72,6 +73,10 @@ uint64_t waits_host_key(const waits *w, uint32_t h);
 
 /* One process in one input. */
 uint32_t waits_scope_of_thread(waits *w, uint32_t track);
+
+/* waits_whole.c: up to where recordings are known to hold every call. */
+void waits_find_whole(waits *w);
+bool waits_is_whole(const waits *w, uint32_t source, int64_t until);
 
 /* waits_records.c: what all tables know of calls and work, for the sweep. Needs the indices. */
 void waits_add_records(waits *w);

@@ -89,18 +89,42 @@ static bool is_shared(const waits *w, uint64_t place, const assay_mark *m)
 		       waits_barrier_stream(w, (uint32_t)m->value);
 }
 
-uint32_t waits_witness(const waits *w, uint32_t source, const assay_sweep_rec *r)
+/* The barrier of the wait itself, if it names the event. */
+static uint32_t own_barrier(const waits *w, uint32_t source, const assay_sweep_rec *r)
 {
 	const assay_barrier_table *b = &w->t->barrier;
 	uint32_t own =
 		r->op == ASSAY_OP_EVENT_SYNC ? ASSAY_NO_ROW : waits_barrier_of(w, source, r->key);
 	bool told = own != ASSAY_NO_ROW && b->waits[own] && b->event[own] == r->event;
-	int64_t queue = told ? b->source_queue[own] : ANY_QUEUE;
-	uint64_t place = place_of(source, r->event, queue);
+	return told ? own : ASSAY_NO_ROW;
+}
+
+static const assay_mark *record_before(const waits *w, uint64_t place, const assay_sweep_rec *r)
+{
 	const assay_mark *m = assay_mark_before(&w->barred, place, r->key);
-	if (!m || b->event[m->value] != r->event || (told && is_shared(w, place, m)))
+	return m && w->t->barrier.event[m->value] == r->event ? m : NULL;
+}
+
+uint32_t waits_witness(const waits *w, uint32_t source, const assay_sweep_rec *r)
+{
+	uint32_t own = own_barrier(w, source, r);
+	bool told = own != ASSAY_NO_ROW;
+	int64_t queue = told ? w->t->barrier.source_queue[own] : ANY_QUEUE;
+	uint64_t place = place_of(source, r->event, queue);
+	const assay_mark *m = record_before(w, place, r);
+	if (!m || (told && is_shared(w, place, m)))
 		return ASSAY_NO_ROW;
 	uint32_t record = (uint32_t)m->value;
 	bool met = told ? !was_over(w, record, r) : held_up(w, record, r);
 	return met ? waits_barrier_stream(w, record) : ASSAY_NO_ROW;
+}
+
+bool waits_tells_of_another(const waits *w, uint32_t source, const assay_sweep_rec *r)
+{
+	uint32_t own = own_barrier(w, source, r);
+	if (own == ASSAY_NO_ROW)
+		return false;
+	uint64_t place = place_of(source, r->event, w->t->barrier.source_queue[own]);
+	const assay_mark *m = record_before(w, place, r);
+	return !m || (!is_shared(w, place, m) && was_over(w, (uint32_t)m->value, r));
 }

@@ -19,5 +19,7 @@ int64_t waits_barrier_after(const waits *w, uint32_t source, uint64_t key, int64
 /* The stream in which barriers say the event was recorded that this wait for an event met, a row of
  * track; ASSAY_NO_ROW when they do not say. */
 uint32_t waits_witness(const waits *w, uint32_t source, const assay_sweep_rec *r);
+/* Does the wait's barrier tell of a record that is not known? */
+bool waits_tells_of_another(const waits *w, uint32_t source, const assay_sweep_rec *r);
 
 #endif

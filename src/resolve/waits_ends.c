@@ -41,33 +41,6 @@ static void find_firsts(waits_ends *e)
 	e->first[e->w->sources + 1] = e->n;
 }
 
-/* Samples and the like say nothing of order. */
-static bool orders(const assay_run *run, const assay_ledger_table *l, uint32_t i)
-{
-	static const char *const kinds[] = {"calls", "kernels", "copies", "memsets",
-					    "waits", "events",  "graphs", "barriers"};
-	bool any = !l->kind[i] && l->cause[i] != ASSAY_LOSS_SAMPLES;
-	for (size_t k = 0; k < ASSAY_COUNT_OF(kinds) && !any; k++)
-		any = assay_str_is(assay_text(run, l->kind[i]), kinds[k]);
-	return any;
-}
-
-void waits_find_whole(waits *w)
-{
-	const assay_ledger_table *l = &w->t->ledger;
-	w->whole = assay_alloc(&w->scratch, (w->sources + 1) * sizeof *w->whole);
-	for (size_t s = 0; s <= w->sources; s++)
-		w->whole[s] = INT64_MIN;
-	for (uint32_t i = 0; i < l->n; i++)
-		w->whole[assay_group_of(w->t, l->source[i])] = INT64_MAX;
-	for (uint32_t i = 0; i < l->n; i++) {
-		int64_t *whole = &w->whole[assay_group_of(w->t, l->source[i])];
-		int64_t until = l->first[i] ? l->first[i] : INT64_MIN;
-		if ((l->dropped[i] || l->unknown[i]) && orders(w->run, l, i) && until < *whole)
-			*whole = until;
-	}
-}
-
 /* ------------------------------------------------------------------ records left over */
 
 enum { BY_THREADS = 1, BY_STREAMS = 2 };
@@ -176,9 +149,4 @@ bool waits_device_ended(const waits_ends *e, uint32_t gpu, int64_t from, int64_t
 		if (t->track.pid[t->gpu.track[e->row[i]]] == device)
 			return true;
 	return false;
-}
-
-bool waits_is_whole(const waits *w, uint32_t source, int64_t until)
-{
-	return source < w->sources && until < w->whole[source];
 }

@@ -1,4 +1,4 @@
-/* When work ended, and from when on a recording may miss calls: what time itself can testify. */
+/* When work ended: what time itself can testify. */
 #ifndef ASSAY_RESOLVE_WAITS_ENDS_H
 #define ASSAY_RESOLVE_WAITS_ENDS_H
 
@@ -30,8 +30,5 @@ bool waits_ended(const waits_ends *e, uint32_t source, waits_span s);
 bool waits_device_ended(const waits_ends *e, uint32_t gpu, int64_t from, int64_t to);
 /* The last record before this key that a wait which was not recorded may have met; NULL. */
 const assay_mark *waits_open_record(const waits_ends *e, uint32_t source, uint64_t key);
-/* Does the recorder say that it lost no call and no work up to then? */
-void waits_find_whole(waits *w);
-bool waits_is_whole(const waits *w, uint32_t source, int64_t until);
 
 #endif

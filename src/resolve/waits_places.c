@@ -21,10 +21,11 @@ uint64_t waits_own_handle(uint32_t thread, int32_t device)
 
 /* ------------------------------------------------------------------ finding */
 
+/* device: -1 when the call does not say which. */
 static void note_choice(waits *w, uint32_t source, uint32_t thread, uint64_t key, int64_t device)
 {
 	*assay_push(&w->chosen.v) = (assay_mark){thread, key, device, 0};
-	if (source < w->sources)
+	if (source < w->sources && device >= 0)
 		w->tells_device[source] = true;
 }
 
@@ -43,7 +44,7 @@ static void find_choices(waits *w)
 		waits_args a = waits_args_of(&w->args, w->run, t->host.args[h]);
 		int32_t status = t->api.status[t->host.detail[h]];
 		bool failed = assay_has_failed(status) || assay_has_failed(a.status);
-		if (a.device >= 0 && !failed)
+		if (!failed)
 			note_choice(w, waits_host_source(w, h), t->host.track[h],
 				    waits_host_key(w, h), a.device);
 	}
@@ -59,6 +60,14 @@ static void find_choices(waits *w)
 		}
 }
 
+/* Would a choice that was made before be known? */
+static bool tells_device(const waits *w, uint32_t source, uint64_t key)
+{
+	return source < w->sources && (w->tells_device[source] ||
+				       (key <= w->unbroken[source] &&
+					assay_has_trait(w->run, source, ASSAY_TRAIT_FROM_START)));
+}
+
 /* Threads start with device 0; while nothing is recorded they may choose any. */
 static int64_t ordinal_at(const waits *w, uint32_t source, uint32_t thread, uint64_t key)
 {
@@ -68,7 +77,7 @@ static int64_t ordinal_at(const waits *w, uint32_t source, uint32_t thread, uint
 		return -1;
 	if (m)
 		return m->value;
-	return source < w->sources && w->tells_device[source] ? 0 : -1;
+	return tells_device(w, source, key) ? 0 : -1;
 }
 
 /* By source and time, the smallest key of the calls from then on. */
@@ -124,16 +133,16 @@ static bool is_joint(const waits *w, uint32_t h)
 static void learn_ordinals(waits *w)
 {
 	const assay_tables *t = w->t;
-	for (uint32_t g = 0; w->chosen.v.n && g < t->gpu.n; g++) {
+	for (uint32_t g = 0; g < t->gpu.n; g++) {
 		uint32_t source = assay_track_group(t, t->gpu.track[g]);
-		uint32_t h = t->gpu.kind[g] == ASSAY_GPU_KERNEL
-				     ? assay_index_find(&w->calls,
-							assay_corr_key(source, t->gpu.corr[g]))
-				     : ASSAY_NO_ROW;
-		if (h == ASSAY_NO_ROW || source >= w->sources || !w->tells_device[source] ||
-		    is_joint(w, h))
+		if (t->gpu.kind[g] != ASSAY_GPU_KERNEL || !tells_device(w, source, 0))
+			continue;
+		uint32_t h = assay_index_find(&w->calls, assay_corr_key(source, t->gpu.corr[g]));
+		if (h == ASSAY_NO_ROW || is_joint(w, h))
 			continue;
 		int64_t ordinal = ordinal_at(w, source, t->host.track[h], waits_host_key(w, h));
+		if (ordinal < 0)
+			continue;
 		uint32_t device = (uint32_t)t->track.pid[t->gpu.track[g]];
 		uint32_t *slot = assay_map_at(&w->ordinals, place_of_ordinal(source, ordinal));
 		*slot = *slot == ASSAY_MAP_ABSENT || *slot == device ? device : WAITS_SEVERAL;

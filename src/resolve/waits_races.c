@@ -12,7 +12,7 @@ static const bool takes[ASSAY_OP_COUNT] = {
 	[ASSAY_OP_RECORD] = true,      [ASSAY_OP_WAIT] = true,        [ASSAY_OP_STREAM_SYNC] = true,
 	[ASSAY_OP_DEVICE_SYNC] = true, [ASSAY_OP_HOST_FUNC] = true,   [ASSAY_OP_WRITE_VALUE] = true,
 	[ASSAY_OP_WAIT_VALUE] = true,  [ASSAY_OP_POOL_FREE] = true,   [ASSAY_OP_POOL_ALLOC] = true,
-	[ASSAY_OP_EVENT_SYNC] = true,  [ASSAY_OP_GAP] = true,
+	[ASSAY_OP_EVENT_SYNC] = true,  [ASSAY_OP_GAP] = true,         [ASSAY_OP_COMMAND] = true,
 };
 
 static bool takes_part(const assay_sweep_rec *r)

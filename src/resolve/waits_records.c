@@ -594,7 +594,9 @@ static void hear_barriers(waits *w)
 		}
 		if (asks && r->hint == ASSAY_NO_ROW) {
 			r->hint = waits_witness(w, source, r);
-			r->flags |= r->hint == ASSAY_NO_ROW ? 0 : ASSAY_REC_BARRIER;
+			bool heard =
+				r->hint != ASSAY_NO_ROW || waits_tells_of_another(w, source, r);
+			r->flags |= heard ? ASSAY_REC_BARRIER : 0;
 		}
 	}
 }
@@ -610,12 +612,13 @@ static void add_blind_record(waits *w, uint32_t h)
 	attach_call(w, r, h);
 }
 
-/* A launch whose work was not recorded: what its stream stands behind from here on is not known. */
-static void add_unseen(waits *w, uint32_t h, const waits_args *a)
+/* A call that puts something into its stream of which no more is known, such as a launch whose work
+ * was not recorded (UNSEEN). */
+static void add_in_stream(waits *w, assay_sweep_op op, uint32_t h, const waits_args *a)
 {
 	uint32_t source = waits_host_source(w, h);
-	assay_sweep_rec *r = add_rec(w, ASSAY_OP_UNSEEN, source, 0, 0);
-	assay_call call = part_of(w->call[w->t->host.name[h]], ASSAY_OP_UNSEEN);
+	assay_sweep_rec *r = add_rec(w, op, source, 0, 0);
+	assay_call call = part_of(w->call[w->t->host.name[h]], op);
 	attach_call(w, r, h);
 	r->flags |= call.flags | (w->call[w->t->host.name[h]].flags & ASSAY_REC_MAY_RECORD);
 	fail_by(r, a->status);
@@ -672,7 +675,7 @@ static void add_unseen_work(waits *w)
 			continue;
 		waits_args a = waits_args_of(&w->args, w->run, t->host.args[h]);
 		if (!was_capturing(&captures, t->host.track[h], waits_host_key(w, h)))
-			add_unseen(w, h, &a);
+			add_in_stream(w, ASSAY_OP_UNSEEN, h, &a);
 	}
 	assay_vec_free(&captures.v);
 }
@@ -750,6 +753,8 @@ static void add_host_calls(waits *w)
 			add_barrier(w, waits_barrier_of(w, source, waits_host_key(w, h)), h);
 		else if (call.op == ASSAY_OP_RECORD)
 			add_blind_record(w, h);
+		else if (call.op == ASSAY_OP_WRITE_VALUE) /* nobody knows what */
+			add_in_stream(w, ASSAY_OP_COMMAND, h, &a);
 		else if (call.op == ASSAY_OP_HOST_FUNC || call.op == ASSAY_OP_WAIT_VALUE)
 			add_unplaced(w, ASSAY_OP_UNSEEN, h);
 		else if (call.op == ASSAY_OP_POOL_FREE || call.op == ASSAY_OP_POOL_ALLOC ||
@@ -768,7 +773,7 @@ static void add_host_calls(waits *w)
  * been changed in more ways than are followed. */
 static void trust_whole(waits *w)
 {
-	for (size_t i = 0; w->t->ledger.n && i < w->recs.n; i++) {
+	for (size_t i = 0; i < w->recs.n; i++) {
 		assay_sweep_rec *r = &w->recs.p[i];
 		bool asks = r->op == ASSAY_OP_WAIT || r->op == ASSAY_OP_EVENT_SYNC;
 		if (asks && r->thread != ASSAY_NO_ROW &&

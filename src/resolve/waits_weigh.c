@@ -191,6 +191,12 @@ static bool is_for_all(const waits_ends *e, uint32_t i)
 	       e->w->only_device[source] >= 0;
 }
 
+/* An event may be recorded when work starts, or by another process: then nothing here ended. */
+static bool is_for_some_event(const assay_wait_table *t, uint32_t i)
+{
+	return t->kind[i] == ASSAY_WAIT_EVENT_SYNC && t->doubt[i] == ASSAY_WAIT_BY_TIME;
+}
+
 /* A long wait that ended with this work, when nothing else ended: whatever calls are missing, no
  * other can be it. */
 static bool is_proved(const waits_ends *e, uint32_t i, int64_t usual)
@@ -198,7 +204,7 @@ static bool is_proved(const waits_ends *e, uint32_t i, int64_t usual)
 	const assay_wait_table *t = &e->w->t->wait;
 	uint32_t p = t->producer_gpu[i];
 	int64_t over = t->ts[i] + t->dur[i];
-	if (p == ASSAY_NO_ROW || t->doubt[i] == ASSAY_WAIT_BY_RACE ||
+	if (p == ASSAY_NO_ROW || t->doubt[i] == ASSAY_WAIT_BY_RACE || is_for_some_event(t, i) ||
 	    t->flags[i] &
 		    (ASSAY_WAIT_RACED | ASSAY_WAIT_UNSEEN | ASSAY_WAIT_EARLY | ASSAY_WAIT_IPC))
 		return false;

@@ -63,6 +63,16 @@ static assay_run *run_of(const row *rows, size_t n)
 	return run;
 }
 
+/* A call at the end whose number says that others are missing. */
+static void miss_calls(assay_run *run)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, "hipGetDevice", 1000000000, 1000);
+	t->host.detail[h] = assay_add(t, ASSAY_T_api);
+	t->api.corr[t->host.detail[h]] = 1000;
+	t->host.track[h] = assay_thread_track(&run->part, 1, 1);
+}
+
 static void list_device(assay_run *run, int32_t id)
 {
 	uint32_t d = assay_add(&run->part.t, ASSAY_T_device);
@@ -87,6 +97,7 @@ static assay_run *wait_from(int64_t source)
 		{"hipLaunchKernel", S3, 0, 3, 205000, 210000, 0, 0, 0, 0, 0},
 	};
 	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	miss_calls(run);
 	assay_waits(run);
 	return run;
 }
@@ -294,6 +305,7 @@ static uint8_t class_behind(const char *name, const char *args)
 		{"hipStreamSynchronize", S1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
 	};
 	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	miss_calls(run);
 	assay_waits(run);
 	uint8_t class = run->part.t.wait.class[0];
 	assay_run_free(run);
@@ -326,6 +338,7 @@ TEST(no_time_proves_what_was_waited_for_while_a_host_function_may_run)
 	for (int with = 0; with < 2; with++) {
 		rows[1].name = with ? "hipLaunchHostFunc" : "hipGetDevice";
 		assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+		miss_calls(run);
 		run->part.t.host.dur[3] = 505000 - run->part.t.host.ts[3];
 		assay_waits(run);
 		CHECK_EQ(run->part.t.wait.producer_gpu[0], 0);
@@ -463,5 +476,91 @@ TEST(a_barrier_tells_which_stream_a_handle_means)
 	CHECK_EQ(t->wait.record_corr[1], 4);
 	CHECK_EQ(t->wait.producer_gpu[1], 0);
 	assay_run_free(run);
+	return 0;
+}
+
+/* A record, and what may come between it and the wait for it. */
+static uint8_t class_after(const char *name, const char *args, bool missing)
+{
+	row rows[] = {
+		{"hipLaunchKernel", S1, 0, 1, 15000, 18000, 0, 0, 0, 0, 0},
+		{"hipEventRecord", E1 "," S1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{name, args, 0, 2, 65000, name ? 70000 : 0, 0, 0, 0, 0, 0},
+		{"hipStreamWaitEvent", S2 "," E1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	if (missing)
+		miss_calls(run);
+	assay_waits(run);
+	const assay_wait_table *t = &run->part.t.wait;
+	uint8_t class = t->n == 1 && t->record_corr[0] == 2 && t->producer_gpu[0] == 0
+				? t->class[0]
+				: ASSAY_WAIT_CLASS_COUNT;
+	assay_run_free(run);
+	return class;
+}
+
+TEST(where_no_number_of_a_call_is_missing_the_last_record_is_the_one)
+{
+	CHECK_EQ(class_after("hipLaunchKernel", S2, false), ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(class_after("hipLaunchKernel", S2, true), ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(class_after(NULL, NULL, false), ASSAY_WAIT_IS_LIKELY); /* another record? */
+	CHECK_EQ(class_after("hipGraphLaunch", S2, false), ASSAY_WAIT_IS_LIKELY);
+	return 0;
+}
+
+/* The numbers of two processes in one file say nothing of each. */
+TEST(numbers_of_calls_are_those_of_one_process)
+{
+	static const row rows[] = {
+		{"hipLaunchKernel", S1, 0, 1, 15000, 18000, 0, 0, 0, 0, 0},
+		{"hipEventRecord", E1 "," S1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipGetDevice", "", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipStreamWaitEvent", S2 "," E1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	run->part.t.host.track[2] = assay_thread_track(&run->part, 2, 9);
+	assay_waits(run);
+	CHECK_EQ(run->part.t.wait.class[0], ASSAY_WAIT_IS_LIKELY);
+	assay_run_free(run);
+	return 0;
+}
+
+/* A stream that was made to be blocking, a kernel in the default stream. */
+TEST(a_signal_of_nobody_knows_which_semaphore_joins_its_stream_to_the_default_stream)
+{
+	static const row rows[] = {
+		{"hipStreamCreateWithFlags", S1 ",\"flags\": 0", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipLaunchKernel", S1, 0, 1, 35000, 38000, 0, 0, 0, 0, 0},
+		{"hipLaunchKernel", NULL_STREAM, 0, 0, 55000, 58000, 0, 0, 0, 0, 0},
+		{"hipSignalExternalSemaphoresAsync", S1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipStreamSynchronize", S1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	assay_waits(run);
+	CHECK(run->part.t.wait.n == 1 && run->part.t.wait.producer_gpu[0] == 1);
+	CHECK_EQ(run->part.t.wait.class[0], ASSAY_WAIT_IS_EXACT);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(an_event_nobody_names_is_told_by_the_work_that_ended_with_the_wait)
+{
+	static const row rows[] = {
+		{"hipLaunchKernel", "", 0, 1, 15000, 500000, 0, 0, 0, 0, 0},
+		{"hipEventRecord", "", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipEventSynchronize", "", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+	};
+	for (int64_t end = 505000; end <= 905000; end += 400000) {
+		assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+		run->part.t.host.dur[2] = end - run->part.t.host.ts[2];
+		assay_waits(run);
+		const assay_wait_table *t = &run->part.t.wait;
+		bool soon = end == 505000;
+		CHECK_EQ(t->class[0], soon ? ASSAY_WAIT_IS_LIKELY : ASSAY_WAIT_IS_LOST);
+		CHECK_EQ(t->doubt[0], soon ? ASSAY_WAIT_BY_TIME : ASSAY_WAIT_BY_NONE);
+		CHECK_EQ(t->producer_gpu[0], soon ? 0 : ASSAY_NO_ROW);
+		assay_run_free(run);
+	}
 	return 0;
 }

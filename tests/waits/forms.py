@@ -30,7 +30,8 @@ def kineto_files(programs, rng, rows_of, folder):
     for rank, p in enumerate(programs):
         rows = list(rows_of(p))
         rng.shuffle(rows)  # delivery is in no order
-        text = {"schemaVersion": 1, "distributedInfo": {"rank": rank, "world_size": len(programs)}, "traceEvents": rows}
+        devices = [{"id": d, "name": "GPU"} for d in range(p.devices)]
+        text = {"schemaVersion": 1, "deviceProperties": devices, "distributedInfo": {"rank": rank, "world_size": len(programs)}, "traceEvents": rows}
         (folder / f"rank{rank}.json").write_text(json.dumps(text))
     return folder
 
