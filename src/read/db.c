@@ -304,7 +304,7 @@ static void broken_table(assay_db *db, const char *why)
 	if (!db->warned)
 		assay_warn(db->run, "broken_table", "%s: table %s is not read to its end: %s",
 			   db->path, db->table, why);
-	db->warned = true;
+	db->warned = db->broken = true;
 }
 
 /* SQLite goes on without what it had no memory for; we do not. */
@@ -418,6 +418,41 @@ bool assay_db_select(assay_db *db, const char *table, const char *const columns[
 	db->asked.p[at] = true;
 	db->walking = start_walk(db, &l, n);
 	return db->walking || start_statement(db, &l, columns, n);
+}
+
+bool assay_db_split(assay_db *db, assay_db *out, assay_part *part)
+{
+	if (!db->walking)
+		return false;
+	*out = (assay_db){.run = db->run,
+			  .part = part,
+			  .path = db->path,
+			  .pages = db->pages,
+			  .walk = db->walk,
+			  .walking = true,
+			  .table = db->table,
+			  .rows_left = db->rows_left,
+			  .rows_given = db->rows_left,
+			  .text_left = db->text_left,
+			  .spill_given = db->walk.spill_left,
+			  .warned = true};
+	db->walk = (assay_db_walk){.spill_left = db->walk.spill_left};
+	db->walking = false;
+	return true;
+}
+
+bool assay_db_pay(assay_db *db, const assay_db *split, uint64_t text)
+{
+	uint64_t rows = split->rows_given - split->rows_left,
+		 spill = split->spill_given - split->walk.spill_left;
+	/* with nothing left the next row would have been refused */
+	if (split->broken || rows >= db->rows_left || text >= db->text_left ||
+	    spill > db->walk.spill_left)
+		return false;
+	db->rows_left -= rows;
+	db->text_left -= text;
+	db->walk.spill_left -= spill;
+	return true;
 }
 
 void assay_db_tell_unread(assay_db *db, bool (*dull)(assay_str table))

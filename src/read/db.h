@@ -24,7 +24,9 @@ typedef struct assay_db {
 	const char *guid;   /* only rows of this process, where several share tables; NULL: all */
 	/* What a file of this size can honestly hold or cost; a hostile one claims more. */
 	uint64_t rows_left, text_left, ticks_left;
+	uint64_t rows_given, spill_given; /* of a split one: what it began with */
 	bool warned, cut;
+	bool broken;                /* a table was not read to its end */
 	char number[40];            /* text of a cell that is a number */
 	assay_vec(char) image;      /* the database when it came packed or through a pipe */
 	assay_vec(assay_str) names; /* of tables and views */
@@ -50,6 +52,14 @@ bool assay_db_exists(const assay_db *db, const char *table);
  * table at a time. Failures on the way are counted, warned of once, and end the rows. */
 bool assay_db_select(assay_db *db, const char *table, const char *const columns[], int n);
 bool assay_db_next(assay_db *db);
+
+/* The select in progress goes on at `out`, which another thread may have: it counts into a part of
+ * its own, warns of nothing, and is closed as any other. False: it is not one that can, and stays
+ * here. */
+bool assay_db_split(assay_db *db, assay_db *out, assay_part *part);
+/* When it is over: takes from db what it has cost, of text so much. False, and nothing is taken,
+ * when db has less, or when the rows did not come to their end: db would have complained. */
+bool assay_db_pay(assay_db *db, const assay_db *split, uint64_t text);
 
 /* Tables with rows that nobody selected from are named in the fact `unread`, but for those that are
  * dull: they explain others. Call it last. */

@@ -336,54 +336,13 @@ static void read_barriers(assay_rocpd_instance *x)
 	}
 }
 
-/* ---- arguments ---- */
-
-static void flush_args(assay_rocpd_instance *x, uint32_t host)
-{
-	assay_jsonw *w = &x->args;
-	assay_sid *args = host == ASSAY_NO_ROW ? NULL : &x->part->t.host.args[host];
-	if (args && w->out.n) {
-		if (*args) /* rows of one call stand together in every honest file */
-			assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
-		else
-			*args = assay_intern(&x->part->strings, (assay_str){w->out.p, w->out.n});
-	}
-	w->out.n = 0;
-	w->comma = false;
-}
-
-static bool copy_json(assay_rocpd_instance *x, int column)
-{
-	assay_str text = assay_db_text(x->db, column);
-	return text.n && assay_jsonw_copy_known(&x->args, text, &x->db->scratch, &x->forms);
-}
-
-static void read_args(assay_rocpd_instance *x)
-{
-	uint32_t host = ASSAY_NO_ROW;
-	x->args.compact = true;
-	for (assay_rocpd_start(x, "rocpd_arg",
-			       ASSAY_DB_COLUMNS("event_id", "name", "value", "type"));
-	     assay_rocpd_row(x);) {
-		uint32_t row = assay_rocpd_event_at(x, 0)->host;
-		if (row != host)
-			flush_args(x, host);
-		host = row;
-		if (row == ASSAY_NO_ROW)
-			continue;
-		bool json = assay_str_is(assay_db_text(x->db, 3), "json"); /* our writer's */
-		assay_jsonw_key(&x->args, assay_db_text(x->db, 1));
-		if (!json || !copy_json(x, 2))
-			assay_jsonw_str(&x->args, NULL, assay_db_text(x->db, 2));
-	}
-	flush_args(x, host);
-}
-
 /* ---- instances ---- */
 
 static void read_instance(assay_db *db, const char *suffix)
 {
 	assay_rocpd_instance x = {.db = db, .part = db->part, .suffix = suffix};
+	assay_rocpd_args args;
+	assay_rocpd_args_begin(&args, &x);
 	assay_rocpd_names_read(&x);
 	read_regions(&x);
 	read_kernels(&x);
@@ -391,7 +350,7 @@ static void read_instance(assay_db *db, const char *suffix)
 	read_allocations(&x);
 	assay_rocpd_read_counters(&x);
 	read_barriers(&x);
-	read_args(&x);
+	assay_rocpd_args_end(&args, &x);
 	assay_rocpd_names_free(&x);
 }
 
@@ -853,6 +812,50 @@ TEST(databases_in_memory_cut_or_corrupt_never_crash)
 			broken[100 + (r >> 4) % (n - 100)] = (char)(r >> 24);
 		}
 		assay_run_free(read_image(broken, n, &ok));
+	}
+	return 0;
+}
+
+/* Calls of which each has two arguments, and rows that no honest file has. */
+static const char many_calls[] =
+	"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) INSERT INTO rocpd_event_a(id,guid,category_id,stack_id,extdata) SELECT 100 + i, 'g', 1, i, '{}' FROM n;"
+	"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 3000) INSERT INTO rocpd_region_a SELECT 100 + i,'g',1,77,78,1000 + i,1001 + i,2,100 + i FROM n WHERE i % 7;"
+	"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 6000) INSERT INTO rocpd_arg_a SELECT 100 + i,'g',101 + i / 2,i % 2,CASE i % 3 WHEN 0 THEN 'json' ELSE 'int' END,'n' || i % 2,CASE i % 5 WHEN 0 THEN '[1, {]' ELSE i % 90 END FROM n;"
+	"INSERT INTO rocpd_arg_a VALUES(9000,'g',120,0,'int','again','1'),(9001,'g',NULL,0,'int','a','1'),(9002,'g','x',0,'int','b','2'),(9003,'g',1e300,0,'int','c','3')";
+
+static uint64_t sum_of_args(const char *image, size_t n, const char *threads)
+{
+	bool ok;
+	setenv("ASSAY_THREADS", threads, 1);
+	assay_run *run = read_image(image, n, &ok);
+	unsetenv("ASSAY_THREADS");
+	uint64_t sum = assay_hash(run->part.issues, sizeof run->part.issues, ok);
+	for (size_t i = 0; i < run->part.t.host.n; i++) {
+		assay_str args = assay_text(run, run->part.t.host.args[i]);
+		sum = assay_hash(args.p, args.n, sum + run->part.t.host.args[i]);
+	}
+	for (size_t i = 0; i < run->part.t.warning.n; i++)
+		sum = sum * 31 + run->part.t.warning.text[i];
+	assay_run_free(run);
+	return sum;
+}
+
+TEST(arguments_of_calls_are_the_same_read_beside_other_tables_and_in_turn)
+{
+	enum { SIZE = 4 << 20 };
+	static char image[SIZE];
+	char path[64];
+	sqlite3 *sql = temp_db(path);
+	CHECK(fill(sql, "_a", true));
+	CHECK(sqlite3_exec(sql, many_calls, NULL, NULL, NULL) == SQLITE_OK);
+	sqlite3_close(sql);
+	size_t n = slurp(path, image, SIZE);
+	unlink(path);
+	CHECK(n > 100000 && n < SIZE);
+	for (size_t cut = n; cut > n / 3; cut -= n / 9) {
+		uint64_t one = sum_of_args(image, cut, "1");
+		CHECK_EQ(sum_of_args(image, cut, "2"), one);
+		CHECK_EQ(sum_of_args(image, cut, "5"), one);
 	}
 	return 0;
 }

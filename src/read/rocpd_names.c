@@ -146,7 +146,7 @@ static void read_threads(assay_rocpd_instance *x)
 	}
 }
 
-uint32_t assay_rocpd_thread(assay_rocpd_instance *x, int64_t process, int64_t id)
+static uint32_t find_thread(assay_rocpd_instance *x, int64_t process, int64_t id)
 {
 	uint32_t i = assay_db_ids_get(&x->thread, id);
 	const assay_rocpd_thread_info *t = i == ASSAY_MAP_ABSENT ? NULL : &x->threads.p[i];
@@ -156,6 +156,17 @@ uint32_t assay_rocpd_thread(assay_rocpd_instance *x, int64_t process, int64_t id
 	if (t && t->name)
 		x->part->t.track.name[track] = t->name;
 	return track;
+}
+
+uint32_t assay_rocpd_thread(assay_rocpd_instance *x, int64_t process, int64_t id)
+{
+	if (!x->last_thread.known || x->last_thread.process != process || x->last_thread.id != id) {
+		x->last_thread.track = find_thread(x, process, id);
+		x->last_thread.process = process;
+		x->last_thread.id = id;
+		x->last_thread.known = true;
+	}
+	return x->last_thread.track;
 }
 
 assay_json assay_rocpd_json(assay_rocpd_instance *x, int column)

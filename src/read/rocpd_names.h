@@ -61,6 +61,11 @@ typedef struct assay_rocpd_instance {
 	bool own_categories, own_times;
 	assay_vec(int64_t) pids, times;
 	assay_vec(assay_rocpd_thread_info) threads;
+	struct {
+		int64_t process, id;
+		uint32_t track;
+		bool known;
+	} last_thread; /* calls of a thread come in a row */
 	assay_vec(assay_rocpd_place) tracks;
 	assay_vec(assay_rocpd_pmc) pmcs;
 	assay_vec(assay_rocpd_sample) samples;
