@@ -484,46 +484,81 @@ static void place_links(assay_path_graph *g, const assay_path_links *links)
 
 /* ------------------------------------------------------------------ order */
 
-/* By time, work not before its launch nor before the work before it, whatever the clocks say. */
-static void find_order(assay_path_graph *g)
+static void mark_knots(const assay_path_graph *g, bool *is)
+{
+	memcpy(is, g->elastic, g->points); /* ends of waits */
+	memset(is + g->points, true, g->work);
+	for (size_t i = 0; i < g->thread.n; i++)
+		is[g->thread.p[i].first] = true;
+	for (uint32_t d = 0; d < g->deps; d++)
+		is[g->dep[d].from] = is[g->dep[d].to] = true;
+}
+
+static void find_knots(assay_path_graph *g)
+{
+	assay_arena scratch = {0};
+	bool *is = assay_alloc(&scratch, g->nodes + 1);
+	mark_knots(g, is);
+	for (uint32_t n = 0; n < g->nodes; n++)
+		g->knots += is[n];
+	g->order = assay_alloc(&g->arena, (g->knots + 1) * sizeof *g->order);
+	for (uint32_t n = 0, k = 0; n < g->nodes; n++)
+		if (is[n])
+			g->order[k++] = n;
+	assay_arena_free(&scratch);
+}
+
+/* By time, work not before its launch nor before the work before it, whatever the clocks say. By
+ * knot. */
+static const int64_t *order_keys(const assay_path_graph *g, assay_arena *scratch)
 {
 	const assay_tables *t = &g->run->part.t;
-	assay_arena scratch = {0};
-	int64_t *key = assay_alloc(&scratch, (g->nodes + 1) * sizeof *key);
-	int64_t *last = assay_alloc(&scratch, (t->track.n + 1) * sizeof *last);
-	g->order = assay_alloc(&g->arena, (g->nodes + 1) * sizeof *g->order);
+	int64_t *key = assay_alloc(scratch, (g->knots + 1) * sizeof *key);
+	int64_t *last = assay_alloc(scratch, (t->track.n + 1) * sizeof *last);
 	for (size_t i = 0; i < t->track.n; i++)
 		last[i] = INT64_MIN;
-	for (uint32_t i = 0; i < g->nodes; i++) {
-		g->order[i] = i;
-		key[i] = g->measured.at[i];
-		if (!assay_path_is_work(g, i))
+	for (uint32_t i = 0; i < g->knots; i++) {
+		uint32_t node = g->order[i];
+		key[i] = g->measured.at[node];
+		if (!assay_path_is_work(g, node))
 			continue;
-		uint32_t r = g->gpu[i - g->points], call = t->launch.host[r];
+		uint32_t r = g->gpu[node - g->points], call = t->launch.host[r];
 		int64_t *before = &last[t->gpu.track[r]];
 		if (call != ASSAY_NO_ROW && t->host.ts[call] > key[i])
 			key[i] = t->host.ts[call];
 		key[i] = *before > key[i] ? *before : key[i];
 		*before = key[i];
 	}
-	assay_sort_rows(g->order, g->nodes, key);
+	return key;
+}
+
+static void find_order(assay_path_graph *g)
+{
+	assay_arena scratch = {0};
+	find_knots(g);
+	const int64_t *key = order_keys(g, &scratch);
+	uint32_t *sorted = assay_alloc(&scratch, (g->knots + 1) * sizeof *sorted);
+	for (uint32_t i = 0; i < g->knots; i++)
+		sorted[i] = i;
+	assay_sort_rows(sorted, g->knots, key);
+	g->place = assay_alloc(&g->arena, (g->nodes + 1) * sizeof *g->place);
+	memset(g->place, 0xff, g->nodes * sizeof *g->place);
+	for (uint32_t i = 0; i < g->knots; i++) {
+		sorted[i] = g->order[sorted[i]];
+		g->place[sorted[i]] = i;
+	}
+	memcpy(g->order, sorted, g->knots * sizeof *g->order);
 	assay_arena_free(&scratch);
 }
 
 /* Without what points back in the order there can be no circle. */
 static void break_circles(assay_path_graph *g)
 {
-	assay_arena scratch = {0};
-	uint32_t *place = assay_alloc(&scratch, (g->nodes + 1) * sizeof *place);
-	for (uint32_t i = 0; i < g->nodes; i++)
-		place[g->order[i]] = i;
-	for (uint32_t n = 0; n < g->nodes; n++)
-		for (uint32_t d = g->first[n]; d < g->first[n + 1]; d++)
-			if (place[g->dep[d].from] >= place[n]) {
-				g->base.lag[d] = ASSAY_DEP_DROPPED;
-				g->broken++;
-			}
-	assay_arena_free(&scratch);
+	for (uint32_t d = 0; d < g->deps; d++)
+		if (g->place[g->dep[d].from] >= g->place[g->dep[d].to]) {
+			g->base.lag[d] = ASSAY_DEP_DROPPED;
+			g->broken++;
+		}
 }
 
 /* ------------------------------------------------------------------ delays */
@@ -665,7 +700,8 @@ void assay_path_graph_build(assay_path_graph *g, const assay_run *run, uint32_t 
 	g->measured.why = assay_alloc(&g->arena, (g->nodes + 1) * sizeof *g->measured.why);
 	memset(g->measured.why, 0xff, g->nodes * sizeof *g->measured.why);
 	for (uint32_t n = 0; n < g->nodes; n++)
-		set_delays(g, n);
+		if (g->place[n] != ASSAY_DEP_NONE)
+			set_delays(g, n);
 	assay_vec_free(&links);
 	assay_vec_free(&waiters.call);
 	assay_map_free(&waiters.at);
@@ -719,10 +755,23 @@ void assay_path_changes_free(assay_path_changes *c)
 /* Times of absurd what-ifs stop here: one more length cannot overflow. */
 static const int64_t latest_time = INT64_MAX / 2;
 
+/* The points from a knot to the next one of its thread. */
+static void pass_time(const assay_path_graph *g, const assay_path_lengths *lengths, uint32_t knot,
+		      assay_path_times *out)
+{
+	for (uint32_t n = knot; g->cause[n] != ASSAY_WHY_COUNT; n++) {
+		if (g->place[n + 1] != ASSAY_DEP_NONE)
+			return;
+		int64_t at = out->at[n] + lengths->len[n];
+		out->at[n + 1] = at < latest_time ? at : latest_time;
+		out->why[n + 1] = ASSAY_DEP_NONE;
+	}
+}
+
 void assay_path_replay_with(const assay_path_graph *g, const assay_path_lengths *lengths,
 			    assay_path_times *out)
 {
-	for (uint32_t i = 0; i < g->nodes; i++) {
+	for (uint32_t i = 0; i < g->knots; i++) {
 		uint32_t n = g->order[i];
 		int64_t at = INT64_MIN;
 		out->why[n] = ASSAY_DEP_NONE;
@@ -741,5 +790,7 @@ void assay_path_replay_with(const assay_path_graph *g, const assay_path_lengths 
 		/* nothing says when it begins: it begins when it did */
 		at = at == INT64_MIN ? g->measured.at[n] : at;
 		out->at[n] = at < latest_time ? at : latest_time;
+		if (!assay_path_is_work(g, n))
+			pass_time(g, lengths, n, out);
 	}
 }

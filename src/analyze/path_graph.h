@@ -49,6 +49,10 @@ typedef struct assay_path_change {
 } assay_path_change;
 typedef struct assay_path_changes {
 	assay_vec(assay_path_change) len, dur, lag;
+	/* Where only sums matter, changes of segments are added up here instead of listed. */
+	int64_t *sum;           /* by knot: what passes before it; NULL: they are listed */
+	const uint32_t *sum_of; /* by point: the knot that the segment leads to */
+	bool any;               /* some segment has changed */
 } assay_path_changes;
 
 /* Result of a replay, or what was measured. */
@@ -79,7 +83,10 @@ typedef struct assay_path_graph {
 	uint32_t *first;  /* by node: its dependencies in dep; nodes + 1 */
 	assay_path_dep *dep;
 	uint32_t deps;
-	uint32_t *order;         /* nodes, dependencies first */
+	uint32_t *order; /* knots, dependencies first: work, where threads begin, and the ends of
+			  * dependencies; at all other points nothing but time passes */
+	uint32_t knots;
+	uint32_t *place;         /* by node: in order; ASSAY_DEP_NONE: no knot */
 	assay_path_lengths base; /* as measured, waits at their own length */
 	assay_path_times measured;
 	int64_t typical[ASSAY_DEP_KINDS][ASSAY_GPU_KIND_COUNT];
@@ -118,6 +125,16 @@ static inline int64_t assay_path_ready(const assay_path_graph *g, const assay_pa
 {
 	bool end = assay_path_is_work(g, d->from) && d->kind != ASSAY_DEP_BESIDE;
 	return t->at[d->from] + (end ? dur[d->from - g->points] : 0);
+}
+
+static inline void assay_path_change_segment(const assay_path_graph *g, assay_path_changes *c,
+					     uint32_t point, int64_t length)
+{
+	c->any = true;
+	if (!c->sum)
+		*assay_push(&c->len) = (assay_path_change){point, length};
+	else if (c->sum_of[point] != ASSAY_DEP_NONE)
+		c->sum[c->sum_of[point]] += length - g->base.len[point];
 }
 
 /* Times by going through the graph with these lengths. */

@@ -24,11 +24,8 @@ static void *grown(void *column, size_t cap, size_t want, size_t width)
 	return want > cap ? assay_vec_grow(column, &cap, want, width) : column;
 }
 
-static void make_room(struct points *p, size_t more)
+static void make_room(struct points *p, size_t want)
 {
-	size_t want = p->n + more > 2 * p->cap ? p->n + more : 2 * p->cap;
-	if (p->n + more <= p->cap)
-		return;
 	p->at = grown(p->at, p->cap, want, sizeof *p->at);
 	p->row = grown(p->row, p->cap, want, sizeof *p->row);
 	p->stack = grown(p->stack, p->cap, want, sizeof *p->stack);
@@ -42,7 +39,7 @@ static inline void add_point(struct points *p, int64_t at, uint32_t row, uint32_
 {
 	size_t i = p->n;
 	if (i == p->cap)
-		make_room(p, 1);
+		make_room(p, 2 * p->cap);
 	p->at[i] = at;
 	p->row[i] = row;
 	p->stack[i] = stack;
@@ -70,7 +67,6 @@ static void add_thread(assay_path_graph *g, const assay_sights *sights, uint32_t
 {
 	assay_lane *lane = g->causes.of_track[track];
 	uint32_t first = (uint32_t)p->n;
-	make_room(p, bounds->n);
 	for (size_t i = 0; i + 1 < bounds->n; i++) {
 		uint32_t row;
 		int64_t now = bounds->p[i], until;
@@ -90,8 +86,9 @@ static void keep_points(assay_path_graph *g, struct points *p)
 {
 	g->points = (uint32_t)p->n;
 	g->nodes = g->points + g->work;
-	make_room(p, 1);
-	g->measured.at = grown(p->at, p->cap, g->nodes + 1, sizeof *p->at);
+	if (g->nodes + 1 > p->cap)
+		make_room(p, g->nodes + 1);
+	g->measured.at = p->at;
 	g->row = p->row;
 	g->cause = p->cause;
 	g->stack = p->stack;
@@ -101,6 +98,15 @@ static void keep_points(assay_path_graph *g, struct points *p)
 	for (uint32_t i = 0; i + 1 < g->points; i++)
 		if (g->cause[i] != ASSAY_WHY_COUNT)
 			g->base.len[i] = g->measured.at[i + 1] - g->measured.at[i];
+}
+
+/* Every row has two ends; only samples make more points. */
+static size_t most_points(const assay_path_graph *g)
+{
+	size_t n = 0;
+	for (uint32_t i = 0; i < g->run->part.t.track.n; i++)
+		n += g->causes.of_track[i] ? 2 * g->causes.of_track[i]->n : 0;
+	return n;
 }
 
 void assay_path_add_hosts(assay_path_graph *g)
@@ -115,6 +121,7 @@ void assay_path_add_hosts(assay_path_graph *g)
 		if (t->track.kind[i] == ASSAY_TRACK_THREAD && assay_track_group(t, i) == g->group)
 			assay_host_causes_want(&g->causes, i);
 	assay_host_causes_fill(&g->causes);
+	make_room(&p, most_points(g) + g->work + 1);
 	assay_sights *sights = assay_sights_new(g->run);
 	g->thread_of = assay_alloc(&g->arena, (t->track.n + 1) * sizeof *g->thread_of);
 	for (uint32_t i = 0; i < t->track.n; i++) {

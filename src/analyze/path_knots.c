@@ -5,47 +5,18 @@
 #include "base/test.h"
 #include "model/by_hand.h"
 
-enum { FREE, KNOT }; /* of a node */
-
 static bool is_dropped(const assay_path_graph *g, uint32_t dep)
 {
 	return g->base.lag[dep] == ASSAY_DEP_DROPPED;
 }
 
-/* Work, where threads begin, and both ends of every dependency. */
-static uint8_t *find_knots(const assay_path_graph *g, assay_arena *scratch)
-{
-	uint8_t *is = assay_alloc(scratch, g->nodes + 1);
-	memset(is + g->points, KNOT, g->work);
-	for (size_t i = 0; i < g->thread.n; i++)
-		is[g->thread.p[i].first] = KNOT;
-	for (uint32_t d = 0; d < g->deps; d++)
-		if (!is_dropped(g, d))
-			is[g->dep[d].from] = is[g->dep[d].to] = KNOT;
-	return is;
-}
-
-/* The nodes that are knots, in the graph's order. */
-static uint32_t *order_knots(assay_path_knots *k, assay_arena *scratch)
-{
-	const assay_path_graph *g = k->g;
-	const uint8_t *is = find_knots(g, scratch);
-	uint32_t *node = assay_alloc(scratch, (g->nodes + 1) * sizeof *node), n = 0;
-	for (uint32_t i = 0; i < g->nodes; i++) {
-		node[n] = g->order[i];
-		n += is[node[n]] == KNOT;
-	}
-	k->n = n;
-	return node;
-}
-
-static void tie_threads(assay_path_knots *k, const uint32_t *number)
+static void tie_threads(assay_path_knots *k)
 {
 	const assay_path_graph *g = k->g;
 	for (size_t i = 0; i < g->thread.n; i++) {
 		uint32_t first = g->thread.p[i].first, before = ASSAY_DEP_NONE, begin = first;
 		for (uint32_t p = first; p < first + g->thread.p[i].n; p++) {
-			uint32_t knot = number[p];
+			uint32_t knot = g->place[p];
 			if (knot == ASSAY_DEP_NONE)
 				continue;
 			k->knot[knot].before = before;
@@ -59,13 +30,14 @@ static void tie_threads(assay_path_knots *k, const uint32_t *number)
 	}
 }
 
-static void tie_deps(assay_path_knots *k, const uint32_t *node, const uint32_t *number)
+static void tie_deps(assay_path_knots *k)
 {
 	const assay_path_graph *g = k->g;
 	for (uint32_t i = 0; i < k->n; i++) {
+		uint32_t node = g->order[i];
 		k->knot[i].first = k->deps;
-		k->knot[i].measured = g->measured.at[node[i]];
-		for (uint32_t d = g->first[node[i]]; d < g->first[node[i] + 1]; d++) {
+		k->knot[i].measured = g->measured.at[node];
+		for (uint32_t d = g->first[node]; d < g->first[node + 1]; d++) {
 			if (is_dropped(g, d))
 				continue;
 			uint32_t from = g->dep[d].from;
@@ -73,8 +45,8 @@ static void tie_deps(assay_path_knots *k, const uint32_t *node, const uint32_t *
 				assay_path_is_work(g, from) && g->dep[d].kind != ASSAY_DEP_BESIDE;
 			k->of_dep[d] = k->deps;
 			k->lag[k->deps] = g->base.lag[d];
-			k->dep[k->deps++] = (assay_knot_dep){number[from], end ? from - g->points
-									       : ASSAY_DEP_NONE};
+			k->dep[k->deps++] = (assay_knot_dep){g->place[from], end ? from - g->points
+										 : ASSAY_DEP_NONE};
 		}
 	}
 	k->knot[k->n].first = k->deps;
@@ -92,28 +64,21 @@ static int64_t *lengths(assay_arena *a, uint32_t n)
 
 void assay_path_knots_tie(assay_path_knots *k, const assay_path_graph *g)
 {
-	assay_arena scratch = {0};
-	*k = (assay_path_knots){.g = g};
-	uint32_t *node = order_knots(k, &scratch), *number = none(&scratch, g->nodes);
+	*k = (assay_path_knots){.g = g, .n = g->knots};
 	k->knot = assay_alloc(&k->arena, (k->n + 1) * sizeof *k->knot);
 	k->dep = assay_alloc(&k->arena, (g->deps + 1) * sizeof *k->dep);
 	k->of_segment = none(&k->arena, g->points);
 	k->of_dep = none(&k->arena, g->deps);
-	k->of_work = none(&k->arena, g->work);
 	k->len = lengths(&k->arena, k->n);
 	k->len_now = lengths(&k->arena, k->n);
 	k->at = lengths(&k->arena, k->n);
 	k->lag = lengths(&k->arena, g->deps);
 	k->lag_now = lengths(&k->arena, g->deps);
 	k->dur = lengths(&k->arena, g->work);
-	for (uint32_t i = 0; i < k->n; i++) {
-		number[node[i]] = i;
+	for (uint32_t i = 0; i < k->n; i++)
 		k->knot[i].before = ASSAY_DEP_NONE;
-	}
-	memcpy(k->of_work, number + g->points, g->work * sizeof *k->of_work);
-	tie_threads(k, number);
-	tie_deps(k, node, number);
-	assay_arena_free(&scratch);
+	tie_threads(k);
+	tie_deps(k);
 }
 
 void assay_path_knots_free(assay_path_knots *k)
@@ -121,17 +86,20 @@ void assay_path_knots_free(assay_path_knots *k)
 	assay_arena_free(&k->arena);
 }
 
+void assay_path_knots_unchanged(assay_path_knots *k, assay_path_changes *c)
+{
+	memcpy(k->len_now, k->len, k->n * sizeof *k->len);
+	c->len.n = c->dur.n = c->lag.n = 0;
+	c->sum = k->len_now;
+	c->sum_of = k->of_segment;
+	c->any = false;
+}
+
 static void take_changes(assay_path_knots *k, const assay_path_changes *c)
 {
 	const assay_path_graph *g = k->g;
-	memcpy(k->len_now, k->len, k->n * sizeof *k->len);
 	memcpy(k->lag_now, k->lag, k->deps * sizeof *k->lag);
 	memcpy(k->dur, g->base.dur, g->work * sizeof *k->dur);
-	for (size_t i = 0; i < c->len.n; i++) {
-		uint32_t point = c->len.p[i].at, knot = k->of_segment[point];
-		if (knot != ASSAY_DEP_NONE)
-			k->len_now[knot] += c->len.p[i].value - g->base.len[point];
-	}
 	for (size_t i = 0; i < c->dur.n; i++)
 		k->dur[c->dur.p[i].at] = c->dur.p[i].value;
 	for (size_t i = 0; i < c->lag.n; i++)
@@ -207,6 +175,8 @@ static bool same_times(const char *what_if, uint32_t seed)
 	assay_path_times times = assay_path_times_new(&g);
 	assay_path_lengths l = assay_path_lengths_with(&g, &changes);
 	assay_path_replay_with(&g, &l, &times);
+	assay_path_knots_unchanged(&k, &changes);
+	same = same && (!what_if || assay_path_what_ifs_apply(&g, &rules, &changes, &path, NULL));
 	assay_path_knots_replay(&k, &changes);
 	for (uint32_t i = 0; i < g.work; i++)
 		same = same && assay_path_knots_start(&k, i) == times.at[g.points + i] &&

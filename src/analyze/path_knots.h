@@ -23,7 +23,6 @@ typedef struct assay_path_knots {
 	uint32_t n, deps;
 	assay_knot *knot; /* dependencies first; n + 1 */
 	assay_knot_dep *dep;
-	uint32_t *of_work;    /* by work: its knot */
 	uint32_t *of_segment; /* by point: the knot that the segment leads to; ASSAY_DEP_NONE */
 	uint32_t *of_dep;     /* by dependency of the graph: that of the knots; ASSAY_DEP_NONE */
 	int64_t *len, *lag;   /* by knot, from the one before it; by dependency: as measured */
@@ -34,13 +33,15 @@ typedef struct assay_path_knots {
 
 void assay_path_knots_tie(assay_path_knots *k, const assay_path_graph *g);
 void assay_path_knots_free(assay_path_knots *k);
+/* Before a question: no changes, and those of segments will be added up by knot. */
+void assay_path_knots_unchanged(assay_path_knots *k, assay_path_changes *changes);
 /* Times of knots with these changes, none of which may make the whole longer than an int64_t. */
 void assay_path_knots_replay(assay_path_knots *k, const assay_path_changes *changes);
 
 /* When work begins in the last replay. */
 static inline int64_t assay_path_knots_start(const assay_path_knots *k, uint32_t work)
 {
-	return k->at[k->of_work[work]];
+	return k->at[k->g->place[k->g->points + work]];
 }
 
 #endif

@@ -19,7 +19,7 @@ void assay_path_without_place(const assay_path_graph *g, const bool *there, assa
 {
 	for (uint32_t p = 0; p < g->points; p++)
 		if (g->cause[p] != ASSAY_WHY_COUNT && is_at(there, g->stack[p]))
-			*assay_push(&out->len) = (assay_path_change){p, 0};
+			assay_path_change_segment(g, out, p, 0);
 	for (uint32_t i = 0; i < g->deps; i++) {
 		const assay_path_dep *d = &g->dep[i];
 		bool launch = d->kind == ASSAY_DEP_LAUNCH;

@@ -245,7 +245,8 @@ static int64_t changed(const assay_path_what_if *r, int64_t part, int64_t whole)
 		return 0;
 	double factor = r->is_time ? r->value / (double)whole : r->value;
 	double v = (double)part * factor;
-	return v < 1e18 ? (int64_t)llround(v) : (int64_t)1e18;
+	int64_t floor = v < 1e18 ? (int64_t)v : (int64_t)1e18;
+	return floor + (v - (double)floor >= 0.5 && v < 1e18); /* rounded; v is not negative */
 }
 
 static bool in_window(const struct matcher *m, int64_t from, int64_t to)
@@ -401,6 +402,23 @@ static uint8_t reaching_rule(struct walker *w, int64_t now)
 	return first;
 }
 
+static void set_length(struct matcher *m, uint32_t point, uint8_t r, int64_t whole)
+{
+	const assay_path_graph *g = m->g;
+	assay_path_change_segment(g, m->out, point,
+				  changed(&m->rules->p[r], g->base.len[point], whole));
+}
+
+/* A row counts once, however many segments it has one behind the other. */
+static void count_span(struct matcher *m, uint32_t point, uint8_t r, uint32_t *last_row)
+{
+	const assay_path_graph *g = m->g;
+	if (!in_window(m, g->measured.at[point], g->measured.at[point + 1]))
+		return;
+	m->path->rules.p[r].spans += g->row[point] == ASSAY_NO_ROW || g->row[point] != *last_row;
+	*last_row = g->row[point];
+}
+
 static void change_segment(struct matcher *m, uint32_t point, struct walker *w)
 {
 	const assay_path_graph *g = m->g;
@@ -412,13 +430,9 @@ static void change_segment(struct matcher *m, uint32_t point, struct walker *w)
 	if (r == NO_RULE)
 		return;
 	int64_t whole = r == own || r == lent ? row_length(m, point) : w->reach[r].whole;
-	*assay_push(&m->out->len) =
-		(assay_path_change){point, changed(&m->rules->p[r], g->base.len[point], whole)};
-	if (r == own && in_window(m, now, g->measured.at[point + 1])) {
-		m->path->rules.p[r].spans +=
-			g->row[point] == ASSAY_NO_ROW || g->row[point] != w->last_row;
-		w->last_row = g->row[point];
-	}
+	set_length(m, point, r, whole);
+	if (r == own)
+		count_span(m, point, r, &w->last_row);
 }
 
 /* Most points are none of a rule: the first from p on at which a name begins to matter, or whose
@@ -459,9 +473,24 @@ static void change_threads(struct matcher *m)
 				   .last_row = ASSAY_NO_ROW};
 		for (size_t r = 0; r < m->rules->n; r++)
 			reach[r] = (struct reach){INT64_MIN, 0, false};
-		if (m->by_name)
-			find_next(m, &w);
+		find_next(m, &w);
 		change_thread(m, t, &w);
+	}
+}
+
+/* The same where all rules are of classes. */
+static void change_threads_by_class(struct matcher *m)
+{
+	const assay_path_graph *g = m->g;
+	uint32_t last_row = ASSAY_NO_ROW;
+	for (uint32_t p = 0; p < g->points; p++) {
+		bool last = g->cause[p] == ASSAY_WHY_COUNT;
+		uint8_t r = last ? NO_RULE : m->of_class[ASSAY_PATH_WHY + g->cause[p]];
+		last_row = last ? ASSAY_NO_ROW : last_row;
+		if (r == NO_RULE)
+			continue;
+		set_length(m, p, r, m->rules->p[r].is_time ? row_length(m, p) : 0);
+		count_span(m, p, r, &last_row);
 	}
 }
 
@@ -593,7 +622,7 @@ bool assay_path_what_ifs_apply(const assay_path_graph *g, const assay_path_what_
 	}
 	change_work(&m);
 	if (!m.work_only) {
-		change_threads(&m);
+		(m.by_name ? change_threads : change_threads_by_class)(&m);
 		change_deps(&m);
 	}
 	for (size_t i = 0; ok && i < rules->n; i++) {

@@ -30,8 +30,7 @@ struct assay_worth {
 /* When the graph is there. */
 static assay_path_changes *no_changes(assay_worth *w)
 {
-	assay_vec_reserve(&w->changes.len, w->g.points);
-	w->changes.len.n = w->changes.dur.n = w->changes.lag.n = 0;
+	assay_path_knots_unchanged(&w->knots, &w->changes);
 	return &w->changes;
 }
 
@@ -127,7 +126,7 @@ static void make_graph(assay_worth *w)
 	if (!w->g.nodes)
 		return;
 	assay_path_knots_tie(&w->knots, &w->g);
-	w->length = replayed_length(w, &(assay_path_changes){.len = {0}});
+	w->length = replayed_length(w, no_changes(w));
 	w->usable = near_measured(w->length, measured_end(w) - w->from);
 }
 
@@ -227,7 +226,7 @@ bool assay_worth_without_place(assay_worth *w, const bool *there, double *share)
 	assay_path_changes *changes = no_changes(w);
 	assay_path_without_place(&w->g, there, changes);
 	int64_t saved = w->length - replayed_length(w, changes);
-	bool any = changes->len.n > 0;
+	bool any = changes->any;
 	*share = (double)saved / (double)w->length;
 	return any && saved >= 0;
 }

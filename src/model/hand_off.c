@@ -85,6 +85,7 @@ void assay_seen_signs(const assay_host_table *host, const uint32_t *row, size_t 
 		      assay_instants *out)
 {
 	out->n = 0;
+	assay_vec_reserve(out, 2 * n);
 	if (signs_by_stack(host, row, n, until, out))
 		return;
 	out->n = 0;
