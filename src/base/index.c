@@ -54,6 +54,7 @@ void assay_index_close(assay_index *x, bool (*wins)(const void *ctx, uint32_t ro
 		x->row.p[n++] = x->row.p[i];
 	}
 	x->key.n = x->row.n = n;
+	*assay_push(&x->near) = 0;
 }
 
 /* The first of the keys that is not below one, looked for at growing distances from a place. */
@@ -84,8 +85,7 @@ uint32_t assay_index_find(const assay_index *x, uint64_t key)
 	size_t n = x->key.n;
 	if (!n)
 		return ASSAY_INDEX_ABSENT;
-	size_t at = first_from(x->key.p, n, x->near, placed(key));
-	((assay_index *)(uintptr_t)x)->near = at; /* where to begin is no part of what it holds */
+	size_t at = x->near.p[0] = first_from(x->key.p, n, x->near.p[0], placed(key));
 	return at < n && x->key.p[at] == placed(key) ? x->row.p[at] : ASSAY_INDEX_ABSENT;
 }
 
@@ -93,6 +93,7 @@ void assay_index_free(assay_index *x)
 {
 	assay_vec_free(&x->key);
 	assay_vec_free(&x->row);
+	assay_vec_free(&x->near);
 	*x = (assay_index){.mixed = false};
 }
 

@@ -11,8 +11,8 @@
 typedef struct assay_index {
 	assay_vec(int64_t) key; /* rising, once it is closed */
 	assay_vec(uint32_t) row;
-	size_t near; /* the last answer */
-	bool mixed;  /* keys did not come in order */
+	assay_vec(size_t) near; /* one: the last answer, where the next search begins */
+	bool mixed;             /* keys did not come in order */
 } assay_index;
 
 void assay_index_add(assay_index *x, uint64_t key, uint32_t row);
