@@ -9,6 +9,7 @@
 #include "base/fmt.h"
 #include "base/test.h"
 #include "base/version.h"
+#include "envs/diff.h"
 
 enum op { EQ, NE, GE, LE, GT, LT, LIKE, COUNT, PRESENT, ABSENT, EQUAL };
 
@@ -121,20 +122,38 @@ static void check_cell(assay_env_set *set, const assay_env_rule *r, size_t doc, 
 				     r->value ? r->value : ""));
 }
 
+/* Who else says what, for hosts that do not: the other one of two, else how many. */
+static const char *common(assay_env_set *set, uint32_t path, assay_sid value)
+{
+	size_t n = 0, first = 0;
+	for (size_t d = set->docs.n; d-- > 0;)
+		if (assay_env_cell(set, d, path) == value) {
+			n++;
+			first = d;
+		}
+	if (!value)
+		return "known on no host";
+	if (n == 1)
+		return assay_printf(&set->arena, "on %s it is %s", assay_env_doc_label(set, first),
+				    state_word(set, value));
+	return assay_printf(&set->arena, "on %zu of %zu hosts it is %s", n, set->docs.n,
+			    state_word(set, value));
+}
+
 static void check_equal(assay_env_set *set, const assay_env_rule *r, uint32_t path,
 			assay_env_violations *out)
 {
-	assay_sid first = assay_env_cell(set, 0, path);
-	for (size_t d = 1; d < set->docs.n; d++) {
+	bool tie = false;
+	assay_sid most = assay_env_majority(set, path, &tie);
+	const char *others = common(set, path, most);
+	const char *name =
+		assay_fmt_safe(&set->arena, assay_str_of(assay_env_path_text(set, path)));
+	for (size_t d = 0; d < set->docs.n; d++) {
 		assay_sid v = assay_env_cell(set, d, path);
-		if (v != first || !v)
+		if (v != most || !v)
 			violate(out, d, r,
-				assay_printf(&set->arena, "%s is %s, on %s it is %s",
-					     assay_fmt_safe(
-						     &set->arena,
-						     assay_str_of(assay_env_path_text(set, path))),
-					     state_word(set, v), set->docs.p[0].name,
-					     state_word(set, first)));
+				assay_printf(&set->arena, "%s is %s, %s", name, state_word(set, v),
+					     others));
 	}
 }
 
@@ -219,6 +238,31 @@ TEST(rules_compare_versions_as_numbers_and_count_things)
 	CHECK_EQ(broken("assay.gpus.* count 2\n", "there are 0"), 1);
 	CHECK_EQ(broken("hipblaslt absent\n", "unknown"), 1); /* b does not say */
 	CHECK_EQ(broken("no.such present\n", "no snapshot has"), 1);
+	return 0;
+}
+
+/* One host that differs is one line, wherever it stands. */
+TEST(equal_means_equal_to_most_hosts)
+{
+	assay_env_set set = {0};
+	assay_env_rules r;
+	assay_env_violations v = {0};
+	static const char *const version[] = {"6.1", "6.2", "6.2", "6.2"};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(version); i++) {
+		const char *text = assay_printf(
+			&set.arena,
+			"{\"schema_version\":\"1.1\",\"rocm\":{\"version\":\"%s\"}}          ",
+			version[i]);
+		const char *name = assay_printf(&set.arena, "n%zu", i);
+		CHECK(assay_env_set_add_text(&set, name, assay_str_of(text), NULL));
+	}
+	CHECK(assay_env_rules_parse(&r, "rules", ASSAY_S("rocm.version equal\n"), NULL));
+	assay_env_check(&set, &r, &v);
+	CHECK(v.n == 1 && v.p[0].doc == 0 &&
+	      !strcmp(v.p[0].text, "rocm.version is 6.1, on 3 of 4 hosts it is 6.2"));
+	assay_vec_free(&v);
+	assay_env_rules_free(&r);
+	assay_env_set_free(&set);
 	return 0;
 }
 

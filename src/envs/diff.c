@@ -68,8 +68,7 @@ const char *assay_env_doc_label(const assay_env_set *set, size_t doc)
 	return set->docs.p[doc].host;
 }
 
-/* The most frequent known value; the earliest snapshot's among equals. */
-static assay_sid majority(const assay_env_set *set, uint32_t path, bool *tie)
+assay_sid assay_env_majority(const assay_env_set *set, uint32_t path, bool *tie)
 {
 	assay_map count = {0};
 	uint32_t best = 0;
@@ -103,7 +102,10 @@ static assay_env_kind kind_of(const assay_env_set *set, uint32_t path, assay_sid
 		       : b == set->absent_id       ? ASSAY_ENV_ABSENT
 						   : ASSAY_ENV_ADDED;
 	assay_str x = assay_pool_get(&set->pool, a), y = assay_pool_get(&set->pool, b);
-	if (!assay_version_like(x) || !assay_version_like(y))
+	assay_str name = assay_str_of(assay_env_path_text(set, path));
+	/* numbers of a VBIOS are hexadecimal, and tell boards apart before they tell age */
+	if (!assay_version_like(x) || !assay_version_like(y) ||
+	    assay_str_ends(name, ".vbios_version"))
 		return ASSAY_ENV_DIFFERENT;
 	int c = assay_version_cmp(x, y);
 	return c < 0 ? ASSAY_ENV_NEWER : c > 0 ? ASSAY_ENV_OLDER : ASSAY_ENV_DIFFERENT;
@@ -246,7 +248,7 @@ static void compare_path(assay_env_set *set, uint32_t path, int baseline, assay_
 		return;
 	row.a = pair || baseline >= 0
 			? assay_env_cell(set, baseline < 0 ? 0 : (size_t)baseline, path)
-			: majority(set, path, &row.tie);
+			: assay_env_majority(set, path, &row.tie);
 	struct tally t = count_path(set, baseline, &row);
 	assay_env_classify(row.path, &row.group, &row.why);
 	if (component && !t.differs)
@@ -771,6 +773,15 @@ TEST(numbers_are_not_commits)
 	return check_first(ENV("\"env_vars\":{\"NCCL_BUFFSIZE\":\"1048576\"}"),
 			   ENV("\"env_vars\":{\"NCCL_BUFFSIZE\":\"10485760\"}"),
 			   "env_vars.NCCL_BUFFSIZE", ASSAY_ENV_DIFFERENT, NULL);
+}
+
+TEST(a_vbios_is_another_one_not_an_older_one)
+{
+	return check_first(ENV("\"assay\":{\"gpus\":[{\"bus\":\"0000:01:00.0\",\"vbios_version\":"
+			       "\"96.00.A5.00.1A\"}]}"),
+			   ENV("\"assay\":{\"gpus\":[{\"bus\":\"0000:01:00.0\",\"vbios_version\":"
+			       "\"96.00.A5.00.FF\"}]}"),
+			   "assay.gpus.0000:01:00.0.vbios_version", ASSAY_ENV_DIFFERENT, NULL);
 }
 
 TEST(nothing_is_identical_while_something_is_unknown)

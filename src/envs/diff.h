@@ -62,6 +62,8 @@ extern const char *const assay_env_kind_name[], *const assay_env_kind_words[];
 const char *assay_env_shown(assay_env_set *set, const assay_env_row *row, assay_sid id);
 /* Whether a snapshot's value does not count as the same as the row's a. */
 bool assay_env_deviates(const assay_env_set *set, const assay_env_row *row, size_t doc);
+/* The most frequent known value, the earliest snapshot's among equals; 0: nobody knows one. */
+assay_sid assay_env_majority(const assay_env_set *set, uint32_t path, bool *tie);
 /* The host's name where every snapshot has its own, else the file's. */
 const char *assay_env_doc_label(const assay_env_set *set, size_t doc);
 

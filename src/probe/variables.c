@@ -93,6 +93,10 @@ TEST(secrets_are_known_by_name_and_by_look)
 		{"VLLM_CONF", "{\"a\": 1, \"api_key\": \"letmein\"}"},
 		{"VLLM_HEADERS", "Authorization: Bearer letmein"},
 		{"VLLM_ARGS", "--port 80 --password letmein"},
+		{"NCCL_PROXY", "me:letmein@proxy:3128"},
+		{"VLLM_CREDS", "letmein"},
+		{"NCCL_DEBUG_FILE", "https://h/x?sig=af01"},
+		{"VLLM_URL", "https://h/t/AKIA0123456789ABCDEF/x.whl"},
 	};
 	static const char *const open[][2] = {
 		{"VLLM_URL", "https://host:8080/a@b"},
@@ -103,6 +107,11 @@ TEST(secrets_are_known_by_name_and_by_look)
 		{"PWD", "/home/me"},
 		{"LD_LIBRARY_PATH", "/opt/hf_models/lib:/usr/lib"},
 		{"TRITON_CACHE_DIR", "/data/monkey/cache"},
+		{"AORTA_DOCKER_IMAGE", "ubuntu:22.04@sha256:0123456789abcdef"},
+		{"AORTA_DOCKER_IMAGE", "nvcr.io/nvidia/pytorch:24.01-py3@sha256:01"},
+		{"VLLM_FROM", "git@github.com:org/x.git@abc1234"},
+		{"LD_LIBRARY_PATH", "/opt/a:/opt/b@2/lib:c@3"},
+		{"NCCL_IB_HCA", "mlx5_0:1,mlx5_1:1"},
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(secret); i++)
 		CHECK(is_secret(secret[i][0], secret[i][1]));
@@ -121,6 +130,8 @@ TEST(command_lines_lose_their_secrets_and_nothing_else)
 		{"git clone https://u:p@h/r.git", "git clone https://***@h/r.git"},
 		{"curl -H 'Authorization: Bearer abc' z", "curl -H 'Authorization: Bearer ***' z"},
 		{"a --x sk-proj-0123456789ab b", "a --x *** b"},
+		{"curl -x me:pq@proxy:80 http://h/v1/hf_abcdefgh0123/x?sig=pq1 z",
+		 "curl -x ***@proxy:80 http://h/v1/***/x?sig=*** z"},
 		{"torchrun --nproc-per-node 8 t.py --auth none",
 		 "torchrun --nproc-per-node 8 t.py --auth none"},
 	};

@@ -1,5 +1,5 @@
 /* A secret is known by the name before it (api_key=, --password, "token":), by its look (hf_...,
- * sk-..., AKIA...), or by its place in a URL (https://user:password@host). */
+ * sk-..., AKIA...), or by its place in a URL or an address (user:password@host). */
 #include "wire/secret.h"
 
 #include <string.h>
@@ -41,16 +41,18 @@ static bool ends_with(const char *p, size_t n, const char *word)
 /* One part of a name between dashes, underscores and dots. */
 static bool secret_part(const char *p, size_t n, bool alone)
 {
-	static const char *const ends[] = {"KEY",         "TOKEN",   "SECRET",     "PASSWORD",
-					   "PASSWD",      "AUTH",    "COOKIE",     "CREDENTIAL",
-					   "CREDENTIALS", "WEBHOOK", "PASSPHRASE", "AUTHORIZATION",
-					   "SIGNATURE",   "BEARER"};
+	static const char *const ends[] = {
+		"KEY",       "TOKEN",      "SECRET",      "PASSWORD", "PASSWD",     "AUTH",
+		"COOKIE",    "CREDENTIAL", "CREDENTIALS", "WEBHOOK",  "PASSPHRASE", "AUTHORIZATION",
+		"SIGNATURE", "BEARER",     "PASSCODE",    "CREDS",    "CRED",       "JWT"};
 	static const char *const whole[] = {"PASS", "PWD", "PW", "SIG"};
 	for (size_t i = 0; i < COUNT_OF(ends); i++)
 		if (ends_with(p, n, ends[i]))
 			return true;
 	/* PWD alone is the folder a shell stands in */
-	for (size_t i = 0; i < COUNT_OF(whole) && !alone; i++)
+	if (alone && n == 3 && ends_with(p, n, "PWD"))
+		return false;
+	for (size_t i = 0; i < COUNT_OF(whole); i++)
 		if (n == strlen(whole[i]) && ends_with(p, n, whole[i]))
 			return true;
 	return false;
@@ -66,7 +68,7 @@ static bool secret_name(const char *name, size_t n)
 		size_t end = at;
 		while (end < n && !in(name[end], "-_."))
 			end++;
-		if (secret_part(name + at, end - at, end - at == n && n < 4))
+		if (secret_part(name + at, end - at, end - at == n))
 			return true;
 		at = end + 1;
 	}
@@ -142,6 +144,23 @@ static size_t hide_login(reading *r, size_t at)
 	return last > at ? at + hide(r, at, last - at) : at;
 }
 
+/* Where the @ of "user:password@host" stands, whose user is a word; 0: it is none. The digest of an
+ * image is none, nor is a port or tag with a path. */
+static size_t login_end(const reading *r, size_t from, size_t end)
+{
+	if (end >= r->n || r->text[end] != ':' || (from && !in(r->text[from - 1], " \t\n\"'=,;")) ||
+	    memchr(r->text + from, '/', end - from) || memchr(r->text + from, '@', end - from))
+		return 0;
+	size_t at = end + 1;
+	while (at < r->n && r->text[at] && !in(r->text[at], " \t\n\"'<>,;/@"))
+		at++;
+	if (at == end + 1 || at + 1 >= r->n || r->text[at] != '@')
+		return 0;
+	const char *host = r->text + at + 1;
+	bool digest = r->n - at > 7 && !memcmp(host, "sha256:", 7);
+	return (is_letter(*host) || is_digit(*host)) && !digest ? at : 0;
+}
+
 static size_t word_end(const reading *r, size_t at)
 {
 	static const char stops[] = " \t\r\n\"'=,;{}[]()&?<>|`";
@@ -168,6 +187,19 @@ static bool is_scheme(const char *p, size_t n)
 	return (n == 6 && ends_with(p, n, "BEARER")) || (n == 5 && ends_with(p, n, "BASIC"));
 }
 
+/* Tokens that are folders of a URL's path, from `at` on. The new end. */
+static size_t hide_folders(reading *r, size_t at, size_t end)
+{
+	while (at < end) {
+		const char *slash = memchr(r->text + at, '/', end - at);
+		size_t stop = slash ? (size_t)(slash - r->text) : end, n = stop - at;
+		size_t kept = looks_secret(r->text + at, n) ? hide(r, at, n) : n;
+		end -= n - kept;
+		at += kept + 1;
+	}
+	return end;
+}
+
 static size_t take_word(reading *r, size_t from, size_t end)
 {
 	const char *word = r->text + from;
@@ -182,8 +214,13 @@ static size_t take_word(reading *r, size_t from, size_t end)
 		r->value = false;
 		return from + hide(r, from, n);
 	}
-	if (slashes)
+	size_t login = slashes ? 0 : login_end(r, from, end);
+	if (login)
+		end = from + hide(r, from, login - from);
+	if (slashes) {
 		end = hide_login(r, (size_t)(slashes - r->text));
+		end = hide_folders(r, end, word_end(r, end));
+	}
 	r->value = names_next(r, from, end) || (!r->value && is_scheme(word, n));
 	return end;
 }
