@@ -140,7 +140,7 @@ const assay_cmd assay_cmd_env_diff = {
 		"The first line names the cause; what follows from a difference is folded under it. "
 		"Versions are ordered as numbers; "
 		"a digest that differs while the version does not is shown as another build. "
-		"GPUs are matched by their bus, not by their order. "
+		"GPUs are matched by their UUID on one machine, else by their bus, not by their order. "
 		"Where FILE.catalog.json lies beside FILE.json, the files of a kernel database that differ are named.\n\n"
 		"A fact is present, absent (looked for, and not there) or unknown. "
 		"Absent against present is a difference, and comes first in its group. "

@@ -184,7 +184,8 @@ static void check_rule(assay_env_set *set, const assay_env_rule *r, assay_env_vi
 	if (r->op == COUNT)
 		return;
 	for (uint32_t p = 0; p < set->paths.n; p++) {
-		if (fnmatch(r->path, assay_env_path_text(set, p), 0) || set->paths.p[p].list)
+		if (set->paths.p[p].list || set->paths.p[p].moved ||
+		    fnmatch(r->path, assay_env_path_text(set, p), 0))
 			continue;
 		any = true;
 		if (r->op == EQUAL)

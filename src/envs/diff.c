@@ -244,7 +244,7 @@ static void compare_path(assay_env_set *set, uint32_t path, int baseline, assay_
 		.path = assay_fmt_safe(&set->arena, assay_str_of(assay_env_path_text(set, path))),
 		.path_no = path,
 		.cause_row = NONE};
-	if (set->paths.p[path].list || assay_env_is_ignored(row.path))
+	if (set->paths.p[path].list || set->paths.p[path].moved || assay_env_is_ignored(row.path))
 		return;
 	row.a = pair || baseline >= 0
 			? assay_env_cell(set, baseline < 0 ? 0 : (size_t)baseline, path)

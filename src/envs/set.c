@@ -472,20 +472,76 @@ static void rename_element(assay_env_set *set, assay_env_doc *doc, const char *l
 	}
 }
 
+static const char *uuid_of(const assay_env_set *set, const assay_env_doc *doc, const char *list,
+			   assay_str key)
+{
+	char path[PATH_BYTES];
+	int n = snprintf(path, sizeof path, "%s%.*s.uuid", list, (int)key.n, key.p);
+	return n < (int)sizeof path ? assay_env_says(set, doc, path) : NULL;
+}
+
+/* The element of a snapshot that is the same thing as one of another; its own key where none is. */
+static assay_str same_thing(const assay_env_set *set, const char *list, const assay_env_doc *other,
+			    const elements *there, const assay_env_doc *doc, assay_str key)
+{
+	const char *uuid = uuid_of(set, doc, list, key);
+	for (size_t i = 0; uuid && i < there->n; i++) {
+		const char *one = uuid_of(set, other, list, there->p[i]);
+		if (one && !strcmp(one, uuid))
+			return there->p[i];
+	}
+	return key;
+}
+
+/* On one machine a bus may be another card's after one is gone: the cards keep their numbers. */
+static void match_moved(assay_env_set *set, const char *list, const assay_env_doc *other,
+			const elements *there, assay_env_doc *doc, const elements *mine)
+{
+	assay_vec(assay_str) to = {0};
+	for (size_t i = 0; i < mine->n; i++)
+		*assay_push(&to) = same_thing(set, list, other, there, doc, mine->p[i]);
+	/* by way of names that no card has, for they may change places */
+	for (int away = 1; away >= 0; away--)
+		for (size_t i = 0; i < mine->n; i++) {
+			char name[24];
+			int n = snprintf(name, sizeof name, "\x02%zu", i);
+			assay_str between = {name, (size_t)n};
+			if (!assay_str_eq(mine->p[i], to.p[i]))
+				rename_element(set, doc, list, away ? mine->p[i] : between,
+					       away ? between : to.p[i]);
+		}
+	assay_vec_free(&to);
+}
+
+static void mark_moved(assay_env_set *set)
+{
+	for (uint32_t p = 0; p < set->paths.n; p++) {
+		set->paths.p[p].moved = true;
+		for (size_t d = 0; d < set->docs.n; d++)
+			set->paths.p[p].moved &= !assay_env_cell(set, d, p);
+	}
+}
+
 /* A machine of another make has its GPUs in other places: then their order is all there is. */
 static void match_devices(assay_env_set *set, const char *list)
 {
 	elements first = {0};
+	const assay_env_doc *other = NULL;
 	for (size_t d = 0; d < set->docs.n; d++) {
+		assay_env_doc *doc = &set->docs.p[d];
 		elements mine = {0};
-		elements_of(set, &set->docs.p[d], list, &mine);
+		elements_of(set, doc, list, &mine);
 		if (!first.n) {
 			first = mine;
+			other = doc;
 			continue;
 		}
+		match_moved(set, list, other, &first, doc, &mine);
+		mine.n = 0;
+		elements_of(set, doc, list, &mine);
 		if (!share_one(&first, &mine))
 			for (size_t i = 0; i < mine.n && i < first.n; i++)
-				rename_element(set, &set->docs.p[d], list, mine.p[i], first.p[i]);
+				rename_element(set, doc, list, mine.p[i], first.p[i]);
 		assay_vec_free(&mine);
 	}
 	assay_vec_free(&first);
@@ -553,7 +609,7 @@ static void add_components(assay_env_set *set)
 	for (uint32_t p = 0; p < paths; p++) {
 		assay_str text = assay_pool_get(&set->pool, set->paths.p[p].id);
 		size_t n = assay_env_component(text.p);
-		if (!n)
+		if (!n || set->paths.p[p].moved)
 			continue;
 		uint32_t whole = path_number(set, (assay_str){text.p, n});
 		set->paths.p[whole].is_component = true;
@@ -572,6 +628,7 @@ void assay_env_set_settle(assay_env_set *set)
 		return;
 	set->settled = true;
 	match_devices(set, "assay.gpus.");
+	mark_moved(set);
 	add_components(set);
 	for (size_t d = 0; d < set->docs.n; d++) {
 		assay_env_doc *doc = &set->docs.p[d];
@@ -614,6 +671,29 @@ TEST(devices_of_unlike_machines_are_matched_in_order)
 		"{\"schema_version\":\"1.1\",\"assay\":{\"version\":\"0\",\"gpus\":[{\"bus\":\"0000:c1:00.0\",\"ecc\":\"off\"}]}}"));
 	assay_env_set_settle(&set);
 	CHECK(!strcmp(assay_env_says(&set, &set.docs.p[1], "assay.gpus.0000:01:00.0.ecc"), "off"));
+	assay_env_set_free(&set);
+	return 0;
+}
+
+TEST(cards_of_one_machine_are_told_by_their_uuid)
+{
+	assay_env_set set = {0};
+	CHECK(add(
+		&set,
+		"{\"schema_version\":\"1.1\",\"assay\":{\"version\":\"0\",\"gpus\":[{\"bus\":\"0000:05:00.0\",\"uuid\":\"A\",\"ecc\":\"a\"},{\"bus\":\"0000:06:00.0\",\"uuid\":\"B\",\"ecc\":\"b\"},{\"bus\":\"0000:07:00.0\",\"uuid\":\"C\",\"ecc\":\"c\"}]}}"));
+	CHECK(add(
+		&set,
+		"{\"schema_version\":\"1.1\",\"assay\":{\"version\":\"0\",\"gpus\":[{\"bus\":\"0000:05:00.0\",\"uuid\":\"C\",\"ecc\":\"c\"},{\"bus\":\"0000:06:00.0\",\"uuid\":\"A\",\"ecc\":\"a\"}]}}"));
+	assay_env_set_settle(&set);
+	assay_env_doc *d = &set.docs.p[1];
+	CHECK(!strcmp(assay_env_says(&set, d, "assay.gpus.0000:05:00.0.ecc"), "a"));
+	CHECK(!strcmp(assay_env_says(&set, d, "assay.gpus.0000:07:00.0.ecc"), "c"));
+	CHECK(d->value.p[assay_env_path_of(&set, ASSAY_S("assay.gpus.0000:06:00.0"))] ==
+	      set.absent_id);
+	size_t cards = 0;
+	for (uint32_t i = 0; i < set.paths.n; i++)
+		cards += set.paths.p[i].is_component;
+	CHECK_EQ(cards, 3); /* none is left under a name that it had in between */
 	assay_env_set_free(&set);
 	return 0;
 }

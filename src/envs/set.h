@@ -26,6 +26,7 @@ typedef struct assay_env_path {
 	bool variable, set; /* a variable; a list told as sorted, joined text */
 	bool commit;        /* may be cut short and still be the same */
 	bool list;          /* holds objects somewhere: each of them is told by itself */
+	bool moved;         /* of a thing that goes by another name now: nobody has it */
 	bool is_component;
 } assay_env_path;
 
