@@ -53,7 +53,7 @@ def profiler_lines(path):
     events = json.load(open(path))["traceEvents"]
     frames = sorted((e for e in events if e.get("cat") == "python_function" and "stacks.py(" in e["name"]),
                     key=lambda e: e["ts"])
-    calls = sorted((e for e in events if e.get("cat") == "cuda_runtime" and "Launch" in e["name"]), key=lambda e: e["ts"])
+    calls = sorted((e for e in events if e.get("cat") in ("cuda_runtime", "cuda_driver") and "Launch" in e["name"]), key=lambda e: e["ts"])
     out = []
     for c in calls:
         inside = [f for f in frames if f["tid"] == c["tid"] and f["ts"] <= c["ts"] <= f["ts"] + f["dur"]]

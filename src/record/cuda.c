@@ -2,6 +2,7 @@
  * InitializeInjection. GPU work and allocations come through CUPTI's activity records, which CUPTI
  * fills by itself; calls come through its callbacks (cuda_callback.c), ranges through NVTX. */
 #include "record/cuda_share.h"
+#include "record/cuda_subscription.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -150,24 +151,15 @@ void assay_cuda_take_calls(void)
 	if (!assay_callback_on()) {
 		/* first, since CUPTI takes a call's callback away with its record */
 		assay_cuda_switch_records(c, false);
-		assay_graphs_seen(assay_callback_start(c));
+		bool seen = assay_callback_start(c);
+		assay_graphs_seen(seen);
+		if (!seen)
+			assay_host_unseen("another tool has CUPTI's callbacks");
 	}
 	for (int i = WITHOUT_ORDER; i < KINDS; i++)
 		if (!assay_cuda_owns(own_kinds[i]) && !assay_share_wants(own_kinds[i]))
 			c->disable(own_kinds[i]);
 	assay_cuda_enable_calls(c);
-}
-
-void assay_cuda_leave_calls(void)
-{
-	if (!assay_cuda_on())
-		return;
-	assay_graphs_seen(false);
-	assay_callback_stop();
-	for (int i = WITHOUT_ORDER; i < KINDS; i++)
-		if (assay_cuda_owns(own_kinds[i]))
-			cuda.cupti.enable(own_kinds[i]);
-	assay_cuda_enable_calls(&cuda.cupti);
 }
 
 /* Before CUPTI asks for the first buffer, for whoever it is; as often as one likes. */
@@ -346,6 +338,7 @@ static void forked(void)
 {
 	assay_host_forked();
 	assay_graphs_forked();
+	assay_subscription_forked();
 	atomic_store(&cuda.ready, 0);
 	atomic_store(&cuda.on, 0);
 	pthread_mutex_init(&cuda.switching, NULL);

@@ -23,10 +23,8 @@ bool assay_cuda_on(void);
 bool assay_cuda_prepare(void);
 /* Kinds that are to stay on when another profiler switches them off. */
 bool assay_cuda_owns(int kind);
-/* Put callbacks in the place of CUPTI's records of calls, events and waits, or take them away again
- * because another profiler wants CUPTI's one subscription. */
+/* Put callbacks in the place of CUPTI's records of calls, events and waits, where CUPTI lets us. */
 void assay_cuda_take_calls(void);
-void assay_cuda_leave_calls(void);
 
 /* A finished CUPTI buffer into the capture. sentinel: thread whose cuDriverGetVersion calls are no
  * rows; returns how many of them were there. */
@@ -36,9 +34,9 @@ uint64_t assay_cuda_convert(const cupti_lib *c, uint8_t *buffer, size_t valid, u
 void assay_cuda_inside(uint32_t corr);
 
 /* cuda_callback.c: calls by callback. watch: this one is to be seen. launches: does it put work on
- * a stream? mute: the caller's thread is
- * ours. start subscribes (false: CUPTI refuses), renew switches the callbacks on. saw: was a call
- * that began then seen, so that a record of it is one too many? */
+ * a stream? mute: the caller's thread is ours. start joins the subscription (false: CUPTI refuses),
+ * renew switches the callbacks on; assay_callback is what CUPTI calls. saw: was a call that began
+ * then seen, so that a record of it is one too many? */
 void assay_callback_watch(int domain, uint32_t cbid, const char *name);
 bool assay_callback_launches(const char *name);
 void assay_callback_mute(void);
@@ -46,6 +44,7 @@ bool assay_callback_start(const cupti_lib *c);
 void assay_callback_renew(void);
 void assay_callback_stop(void);
 bool assay_callback_on(void);
+void assay_callback(void *data, int domain, uint32_t cbid, const void *info);
 bool assay_callback_saw(int domain, uint32_t cbid, int64_t start);
 
 /* cuda_graphs.c: how graphs are traced. begin: before the program can make one, begun: it goes on;

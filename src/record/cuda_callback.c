@@ -1,8 +1,8 @@
 /* Calls, seen by CUPTI's callbacks on the program's own threads: their times, and the arguments of
  * those that make, record, await or destroy events and streams. CUPTI's records of the same are the
- * fallback while another profiler has CUPTI's one subscription: those of events and waits
- * (CUDA_EVENT, SYNCHRONIZATION) cost a launch-bound program a quarter of its time, those of calls
- * half as much again as a callback, and before 12.5 they come for all calls or none. */
+ * fallback where somebody has CUPTI's one subscription who does not share it: those of events and
+ * waits (CUDA_EVENT, SYNCHRONIZATION) cost a launch-bound program a quarter of its time, those of
+ * calls half as much again as a callback, and before 12.5 they come for all calls or none. */
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "names/calls.h"
 #include "record/args.h"
 #include "record/cuda.h"
+#include "record/cuda_subscription.h"
 #include "record/host.h"
 #include "wire/ring.h"
 
@@ -142,9 +143,9 @@ static struct {
 	const cupti_lib *cupti;
 	watched calls[3][CUPTI_CBID_MAX]; /* by domain; written before the subscription */
 	uint32_t word[CUPTI_WORD_KINDS];  /* the driver's call that does only that */
-	void *subscriber;
 	_Atomic int on;
-	/* when it was off last: calls that began between were not seen */
+	/* when it was off last: calls that began between were not seen; since is 0 before any was
+	 */
 	_Atomic int64_t left, since;
 } watch;
 
@@ -552,14 +553,47 @@ static __attribute__((noinline)) void on_stream(uint32_t cbid, const cupti_resou
 	assay_rt_commit();
 }
 
-static void on_callback(void *data, int domain, uint32_t cbid, const void *info)
+static inline void on_callback(int domain, uint32_t cbid, const void *info)
 {
-	(void)data;
 	if (domain == CUPTI_DOMAIN_RESOURCE)
 		on_stream(cbid, info);
 	else if ((domain == CUPTI_DOMAIN_RUNTIME || domain == CUPTI_DOMAIN_DRIVER) &&
 		 cbid < CUPTI_CBID_MAX)
 		on_call(domain, cbid, info);
+}
+
+/* Did we ask for it, or only the other? */
+static bool is_ours(int domain, uint32_t cbid)
+{
+	if (!atomic_load(&watch.on))
+		return false;
+	if (domain == CUPTI_DOMAIN_RESOURCE)
+		return cbid == CUPTI_STREAM_CREATED || cbid == CUPTI_STREAM_DESTROYED;
+	return (domain == CUPTI_DOMAIN_RUNTIME || domain == CUPTI_DOMAIN_DRIVER) &&
+	       cbid < CUPTI_CBID_MAX && watch.calls[domain][cbid].on;
+}
+
+/* The other measures as if we were not there: its callback is the first after the beginning of the
+ * call and the last before its end. */
+static __attribute__((noinline)) void on_shared(int domain, uint32_t cbid, const void *info)
+{
+	bool ours = is_ours(domain, cbid);
+	bool ends = domain != CUPTI_DOMAIN_RESOURCE && ours &&
+		    ((const cupti_call *)info)->callbackSite != CUPTI_ENTER;
+	if (ours && !ends)
+		on_callback(domain, cbid, info);
+	assay_subscription_pass(domain, cbid, info);
+	if (ends)
+		on_callback(domain, cbid, info);
+}
+
+void assay_callback(void *data, int domain, uint32_t cbid, const void *info)
+{
+	(void)data;
+	if (atomic_load_explicit(&assay_subscription_other, memory_order_relaxed))
+		on_shared(domain, cbid, info);
+	else if (atomic_load_explicit(&watch.on, memory_order_relaxed))
+		on_callback(domain, cbid, info);
 }
 
 /* ---- switching ---- */
@@ -576,17 +610,17 @@ bool assay_callback_on(void)
 
 bool assay_callback_saw(int domain, uint32_t cbid, int64_t start)
 {
-	return cbid < CUPTI_CBID_MAX && watch.calls[domain][cbid].on &&
-	       (start < atomic_load(&watch.left) || start >= atomic_load(&watch.since));
+	int64_t since = atomic_load(&watch.since);
+	return cbid < CUPTI_CBID_MAX && watch.calls[domain][cbid].on && since &&
+	       (start < atomic_load(&watch.left) || start >= since);
 }
 
 void assay_callback_renew(void)
 {
-	const cupti_lib *c = watch.cupti;
 	for (int domain = CUPTI_DOMAIN_DRIVER; domain <= CUPTI_DOMAIN_RUNTIME; domain++)
 		for (uint32_t cbid = 0; cbid < CUPTI_CBID_MAX; cbid++)
 			if (watch.calls[domain][cbid].on)
-				c->enable_callback(1, watch.subscriber, domain, cbid);
+				assay_subscription_enable(domain, cbid);
 }
 
 bool assay_callback_start(const cupti_lib *c)
@@ -594,11 +628,10 @@ bool assay_callback_start(const cupti_lib *c)
 	watch.cupti = c;
 	if (assay_callback_on())
 		return true;
-	if (!c->subscribe || !c->enable_callback ||
-	    c->subscribe(&watch.subscriber, on_callback, NULL) != CUPTI_OK)
+	if (!assay_subscription_join(c))
 		return false;
-	c->enable_callback(1, watch.subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_STREAM_CREATED);
-	c->enable_callback(1, watch.subscriber, CUPTI_DOMAIN_RESOURCE, CUPTI_STREAM_DESTROYED);
+	assay_subscription_enable(CUPTI_DOMAIN_RESOURCE, CUPTI_STREAM_CREATED);
+	assay_subscription_enable(CUPTI_DOMAIN_RESOURCE, CUPTI_STREAM_DESTROYED);
 	atomic_store(&watch.since, assay_rt_now());
 	atomic_store(&watch.on, 1);
 	return true;
@@ -608,7 +641,7 @@ void assay_callback_stop(void)
 {
 	if (!atomic_exchange(&watch.on, 0))
 		return;
-	watch.cupti->unsubscribe(watch.subscriber);
+	assay_subscription_leave();
 	atomic_store(&watch.left, assay_rt_now());
 	atomic_store(&watch.since, INT64_MAX);
 }

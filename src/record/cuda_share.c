@@ -1,6 +1,5 @@
-/* Standing in for eight functions of CUPTI, by the addresses that loaded libraries call them
- * through.
- */
+/* Standing in for a dozen functions of CUPTI, by the addresses that loaded libraries call them
+ * through. */
 #include "record/cuda_share.h"
 
 #include <dlfcn.h>
@@ -10,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "record/cuda_subscription.h"
 #include "record/hook.h"
 
 enum { KINDS = 128, LENT = 256 };
@@ -29,7 +29,6 @@ static struct {
 	_Atomic size_t spare_size;
 	_Atomic(uint8_t *) lent[LENT]; /* its buffers that CUPTI holds */
 	_Atomic int held;              /* buffers that CUPTI holds, ours too */
-	_Atomic(void *) subscriber;    /* its subscription to callbacks */
 } share;
 
 bool assay_share_active(void)
@@ -254,37 +253,48 @@ static cupti_result register_time(cupti_time_fn *fn)
 	return rc;
 }
 
-/* CUPTI has one subscription; ours gives way. */
 static cupti_result subscribe(void **subscriber, cupti_callback_fn *callback, void *data)
 {
-	assay_cuda_leave_calls();
-	cupti_result rc =
-		share.cupti->subscribe ? share.cupti->subscribe(subscriber, callback, data) : 1;
-	if (rc == CUPTI_OK)
-		atomic_store(&share.subscriber, *subscriber);
-	else
-		assay_cuda_take_calls();
+	return assay_subscription_subscribe(share.cupti, subscriber, callback, data);
+}
+
+/* That of one who subscribed before it could share may now be ours. */
+static cupti_result unsubscribe(void *subscriber)
+{
+	cupti_result rc = assay_subscription_unsubscribe(share.cupti, subscriber);
+	assay_cuda_take_calls();
 	return rc;
 }
 
-static cupti_result unsubscribe(void *subscriber)
+static cupti_result enable_callback(uint32_t on, void *subscriber, int domain, uint32_t cbid)
 {
-	cupti_result rc = share.cupti->unsubscribe ? share.cupti->unsubscribe(subscriber) : 1;
-	atomic_store(&share.subscriber, NULL);
-	assay_cuda_take_calls();
-	return rc;
+	return assay_subscription_switch(share.cupti, on, subscriber, domain, cbid);
+}
+
+static cupti_result enable_domain(uint32_t on, void *subscriber, int domain)
+{
+	return assay_subscription_switch_domain(share.cupti, on, subscriber, domain);
+}
+
+static cupti_result enable_all_domains(uint32_t on, void *subscriber)
+{
+	return assay_subscription_switch_all(share.cupti, on, subscriber);
+}
+
+static cupti_result callback_state(uint32_t *on, void *subscriber, int domain, uint32_t cbid)
+{
+	return assay_subscription_state(share.cupti, on, subscriber, domain, cbid);
 }
 
 /* Detaching CUPTI would end our recording, and crash a flush under way. What the caller can see of
  * it is that its kinds are off and that it may subscribe again. */
 static cupti_result finalize(void)
 {
-	void *subscriber = atomic_load(&share.subscriber);
 	for (int i = 0; i < KINDS; i++)
 		if (atomic_load(&share.on[i]))
 			disable(i);
-	if (subscriber)
-		unsubscribe(subscriber);
+	assay_subscription_end_other();
+	assay_cuda_take_calls();
 	return CUPTI_OK;
 }
 
@@ -310,6 +320,10 @@ static const assay_hook stand_ins[] = {
 	{"cuptiActivityRegisterTimestampCallback", (assay_any_fn *)register_time, false},
 	{"cuptiSubscribe", (assay_any_fn *)subscribe, false},
 	{"cuptiUnsubscribe", (assay_any_fn *)unsubscribe, false},
+	{"cuptiEnableCallback", (assay_any_fn *)enable_callback, false},
+	{"cuptiEnableDomain", (assay_any_fn *)enable_domain, false},
+	{"cuptiEnableAllDomains", (assay_any_fn *)enable_all_domains, false},
+	{"cuptiGetCallbackState", (assay_any_fn *)callback_state, false},
 	{"cuptiFinalize", (assay_any_fn *)finalize, false},
 	{"dlsym", (assay_any_fn *)stand_in_dlsym, true},
 };

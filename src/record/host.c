@@ -231,6 +231,12 @@ static void tell(void)
 	assay_rt_bulk_close();
 }
 
+void assay_host_unseen(const char *why)
+{
+	if (atomic_load(&host.state) == UNTRIED)
+		atomic_store(&host.why, why);
+}
+
 void assay_host_stop(void)
 {
 	assay_samples_stop();

@@ -11,6 +11,8 @@
 /* After assay_rt_start(), at its end (from hooks.finish), and in a forked child. */
 void assay_host_start(void);
 void assay_host_stop(void);
+/* Calls are not seen, and so no stacks, for this reason. */
+void assay_host_unseen(const char *why);
 void assay_host_forked(void);
 /* Now and then, on a thread of the recorder's. */
 void assay_host_tick(void);

@@ -12,6 +12,7 @@ typedef int cupti_result;
 
 enum {
 	CUPTI_OK = 0,
+	CUPTI_INVALID_PARAMETER = 1,
 	CUPTI_MAX_LIMIT = 12, /* end of a buffer */
 	CUPTI_MULTIPLE_SUBSCRIBERS = 39,
 	CUPTI_FLUSH_FORCED = 1,
@@ -257,6 +258,9 @@ typedef struct cupti_lib {
 	cupti_result (*subscribe)(void **subscriber, cupti_callback_fn *callback, void *data);
 	cupti_result (*unsubscribe)(void *subscriber);
 	cupti_result (*enable_callback)(uint32_t on, void *subscriber, int domain, uint32_t cbid);
+	cupti_result (*enable_domain)(uint32_t on, void *subscriber, int domain);
+	cupti_result (*enable_all_domains)(uint32_t on, void *subscriber);
+	cupti_result (*callback_state)(uint32_t *on, void *subscriber, int domain, uint32_t cbid);
 	cupti_result (*get_stream_id)(void *context, void *stream, uint8_t per_thread,
 				      uint32_t *id);
 	cupti_result (*get_context_id)(void *context, uint32_t *id);
@@ -281,6 +285,9 @@ typedef struct cupti_lib {
 	X(subscribe, false, "cuptiSubscribe")                                                      \
 	X(unsubscribe, false, "cuptiUnsubscribe")                                                  \
 	X(enable_callback, false, "cuptiEnableCallback")                                           \
+	X(enable_domain, false, "cuptiEnableDomain")                                               \
+	X(enable_all_domains, false, "cuptiEnableAllDomains")                                      \
+	X(callback_state, false, "cuptiGetCallbackState")                                          \
 	X(get_stream_id, false, "cuptiGetStreamIdEx")                                              \
 	X(get_context_id, false, "cuptiGetContextId")
 

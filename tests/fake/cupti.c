@@ -281,7 +281,7 @@ static bool driver_takes(bool on)
 API cupti_result cuptiSubscribe(void **s, cupti_callback_fn *callback, void *data)
 {
 	take(&f.lock);
-	bool free = !subscriber.taken && driver_takes(true);
+	bool free = !subscriber.taken && !getenv("FAKE_CUPTI_TAKEN") && driver_takes(true);
 	if (free) {
 		memset(subscriber.call, 0, sizeof subscriber.call);
 		subscriber.callback = callback;
@@ -314,6 +314,20 @@ API cupti_result cuptiEnableDomain(uint32_t on, void *s, int domain)
 	know(s);
 	take(&f.lock);
 	memset(subscriber.call[domain], on != 0, CBIDS);
+	pthread_mutex_unlock(&f.lock);
+	return CUPTI_OK;
+}
+API cupti_result cuptiEnableAllDomains(uint32_t on, void *s)
+{
+	for (int domain = 1; domain < 4; domain++)
+		cuptiEnableDomain(on, s, domain);
+	return CUPTI_OK;
+}
+API cupti_result cuptiGetCallbackState(uint32_t *on, void *s, int domain, uint32_t cbid)
+{
+	know(s);
+	take(&f.lock);
+	*on = cbid < CBIDS && subscriber.call[domain][cbid];
 	pthread_mutex_unlock(&f.lock);
 	return CUPTI_OK;
 }

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Recorded programs that are killed in the middle of their work on a real GPU: how much of the work that the GPU had done by then
 the recording misses. The GPU itself writes how far it came into a shared page, which outlives the program. Needs PyTorch with CUDA.
-usage: kills_h200.py [--kills N] [--seconds N] [--at-once N] [BUILD]   100 kills, begun within 120 s, 8 programs beside each other
+usage: kills_h200.py [--kills N] [--seconds N] [--at-once N] [--kind NAME] [--set KEY=VALUE] [BUILD]
+100 kills, begun within 120 s; 8 programs get ready beside each other and work one after another, as two that share the GPU would
+each seem to miss the other's time. --kind: only this one (small, awaited, large, graph); --set: as of `assay record`.
 Prints a line for each kind of program and one for all; exit status 1 when more than 20 ms are missing or more than the recording says."""
 import argparse
 import concurrent.futures
@@ -22,8 +24,8 @@ PATIENCE = 100  # s for one program
 
 # Every turn ends with a copy of 8 bytes, the number of the turn, to the page.
 PROGRAM = """
-import os, random, signal, sys, threading, time, torch
-kind, page, seed = sys.argv[1:]
+import fcntl, os, random, signal, sys, threading, time, torch
+kind, page, seed, alone = sys.argv[1:]
 done = torch.from_file(page, shared=True, size=512, dtype=torch.int64)
 if int(torch.cuda.cudart().cudaHostRegister(done.data_ptr(), 4096, 0)):
     sys.exit("the page cannot be registered")
@@ -52,6 +54,8 @@ def kill():
     os.kill(os.getpid(), signal.SIGKILL)
 for _ in range(20): turn()
 torch.cuda.synchronize()
+turns = open(alone, "w")
+fcntl.flock(turns, fcntl.LOCK_EX)  # until the end of this process
 threading.Thread(target=kill, daemon=True).start()
 while True: turn()
 """
@@ -63,6 +67,8 @@ def arguments():
     options.add_argument("--kills", type=int, default=100)
     options.add_argument("--seconds", type=float, default=120)
     options.add_argument("--at-once", type=int, default=8)
+    options.add_argument("--kind", choices=PIECES)
+    options.add_argument("--set", action="append", default=[])
     options.add_argument("build", nargs="?", default=ROOT + "/build/release")
     return options.parse_args()
 
@@ -83,12 +89,13 @@ def missing(assay, run, page, kind):
     return lost * statistics.median(b - a for a, b in zip(last, last[1:])) / 1e6, lost, at_least <= unknown
 
 
-def kill_one(assay, work, seed):
-    kind = list(PIECES)[seed % len(PIECES)]
+def kill_one(assay, work, seed, a):
+    kind = a.kind or list(PIECES)[seed % len(PIECES)]
+    settings = [word for s in a.set for word in ("--set", s)]
     run, page = f"{work}/{seed}", f"{work}/{seed}.page"
     with open(page, "wb") as f:
         f.write(bytes(4096))
-    p = subprocess.run([assay, "record", "-q", "-o", run, "--", sys.executable, "-c", PROGRAM, kind, page, str(seed)],
+    p = subprocess.run([assay, "record", "-q", *settings, "-o", run, "--", sys.executable, "-c", PROGRAM, kind, page, str(seed), f"{work}/alone"],
                        capture_output=True, text=True, timeout=PATIENCE)
     if p.returncode != 128 + signal.SIGKILL:
         raise RuntimeError(f"status {p.returncode}: {p.stderr[-400:]}")
@@ -110,7 +117,7 @@ def main():
     end, rows, broken = time.monotonic() + a.seconds, [], 0
 
     def begin(seed):
-        return kill_one(assay, work, seed) if time.monotonic() < end else None
+        return kill_one(assay, work, seed, a) if time.monotonic() < end else None
 
     with concurrent.futures.ThreadPoolExecutor(a.at_once) as pool:
         for each in concurrent.futures.as_completed([pool.submit(begin, seed) for seed in range(a.kills)]):

@@ -364,8 +364,33 @@ def a_profiler_that_looks_cupti_up_gets_the_subscription():
     run, p = record("looker", opts=["--set", "flush=5"])
     eq(p.stdout, "subscribed 0\n")
     c = one(run)
-    # ten steps with callbacks, the eleventh with CUPTI's records instead
-    eq((len(calls_named(c, "cudaEventRecord")), len(c.rows["EVENT"]), len(c.rows["SYNC"])), (11, 1, 1))
+    # all eleven steps by callbacks, none by CUPTI's records
+    eq((len(calls_named(c, "cudaEventRecord")), len(c.rows["EVENT"]), len(c.rows["SYNC"])), (11, 0, 0))
+
+
+@test
+def calls_are_recorded_where_another_tool_has_the_callbacks():
+    run, p = record("return", "13", env={"FAKE_CUPTI_TAKEN": "1"}, name="held")
+    c = one(run)
+    eq((p.returncode, len(calls_named(c, "cudaLaunchKernel"))), (0, 13))
+    eq([c.text(m["value"]) for m in c.rows["META"] if c.text(m["key"]) == "stacks.none"], ["another tool has CUPTI's callbacks"])
+
+
+@test
+def a_profiler_that_uses_callbacks_is_told_the_same_beside_us():
+    exe = WORK + "/members"
+    cc(exe, "tests/record/members.c", FAKE + "/libcuda.so.1", FAKE + "/libcupti.so.13")
+    env = dict(os.environ, LD_LIBRARY_PATH=FAKE)
+    alone = subprocess.run([exe], capture_output=True, text=True, env=env, check=True).stdout
+    assert "launches: 0 1, 5 and 5\n" in alone and "all calls: 0 1, 15 and 15\n" in alone, alone
+    for how in ([], ["--paused"]):
+        run = WORK + "/members-run" + "".join(how)
+        p = subprocess.run([ASSAY, "record", *how, "-o", run, "--", exe], capture_output=True, text=True, env=env)
+        eq((p.returncode, p.stdout), (0, alone))
+    c = one(WORK + "/members-run")
+    # while we have every call, and none of them from CUPTI's records
+    eq((len(calls_named(c, "cudaLaunchKernel")), len(calls_named(c, "cudaEventRecord"))), (46, 45))
+    eq((len(c.rows["EVENT"]), len(c.rows["SYNC"]), c.rows["LOST"]), (0, 0, []))
 
 
 @test
