@@ -326,10 +326,11 @@ static bool plausible(const calls *c, const int64_t *starts, size_t n)
 				     starts[n - 1] - starts[0] >= LEAST_NS * (int64_t)(n - 1));
 }
 
-/* Where looks part the rounds, one may be missed: most have as many calls as the median. */
+/* Where looks part the rounds, one may be missed: most have as many calls as the median, or last as
+ * long, where a runtime launches by graphs after a while. */
 static bool even(const calls *c, const int64_t *starts, size_t n)
 {
-	assay_vec(int64_t) apart = {0};
+	assay_vec(int64_t) apart = {0}, lasts = {0};
 	int64_t usual, calls_now = 0;
 	size_t round = 0;
 	for (size_t i = 0; i < c->n; i++) {
@@ -343,8 +344,12 @@ static bool even(const calls *c, const int64_t *starts, size_t n)
 		}
 		calls_now++;
 	}
-	bool yes = apart.n && assay_mostly_even(apart.p, apart.n, 1, &usual);
+	for (size_t i = 1; i < n; i++)
+		*assay_push(&lasts) = starts[i] - starts[i - 1];
+	bool yes = apart.n && (assay_mostly_even(apart.p, apart.n, 1, &usual) ||
+			       assay_mostly_even(lasts.p, lasts.n, 1, &usual));
 	assay_vec_free(&apart);
+	assay_vec_free(&lasts);
 	return yes;
 }
 
@@ -517,9 +522,10 @@ TEST(a_loop_of_one_line_has_the_steps_of_its_optimizer)
 }
 
 /* Compiled code is called from one line; what the host computes in between makes no calls. */
-TEST(looks_in_between_part_the_rounds_of_a_loop_that_calls_from_one_line)
+/* By its calls: six rounds of a loop that does something else at another line first, at which the
+ * sampler looks. */
+static size_t steps_parted_by_looks(const int *launches, int64_t pause, assay_run *run)
 {
-	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
 	int64_t now = 0;
 	for (int step = 0; step < 6; step++) {
@@ -529,13 +535,27 @@ TEST(looks_in_between_part_the_rounds_of_a_loop_that_calls_from_one_line)
 		t->sample.track[look] = t->host.track[last];
 		t->sample.stack[look] = assay_call_stack(t, last);
 		t->host.kind[last] = ASSAY_HOST_OTHER;
-		for (int i = 0; i < 3; i++)
+		now += pause;
+		for (int i = 0; i < launches[step]; i++)
 			hand_call(run, now += 1000000, 13, "compiled.py");
 	}
 	assay_loop_steps(run);
-	CHECK_EQ(t->step.n, 6);
-	CHECK_EQ(t->step.ts[0], 2000000);
-	CHECK_EQ(t->step.dur[2], 4000000);
+	return t->step.n;
+}
+
+TEST(looks_in_between_part_the_rounds_of_a_loop_that_calls_from_one_line)
+{
+	static const int even[] = {3, 3, 3, 3, 3, 3}, fewer[] = {9, 9, 2, 2, 4, 1};
+	assay_run *run = assay_run_new();
+	CHECK_EQ(steps_parted_by_looks(even, 0, run), 6);
+	CHECK_EQ(run->part.t.step.ts[0], 2000000);
+	CHECK_EQ(run->part.t.step.dur[2], 4000000);
+	assay_run_free(run);
+	run = assay_run_new();
+	CHECK_EQ(steps_parted_by_looks(fewer, 0, run), 0);
+	assay_run_free(run);
+	run = assay_run_new(); /* with as few calls, they last as long as the others */
+	CHECK_EQ(steps_parted_by_looks(fewer, 50000000, run), 6);
 	assay_run_free(run);
 	return 0;
 }
