@@ -8,14 +8,27 @@
 static const struct row {
 	assay_why cause; /* ASSAY_WHY_COUNT: any */
 	const char *path;
+	enum { NEEDED, GOES } work;
 	assay_detour way;
 } rows[] = {
-#define DETOUR(cause, path, says, fix) {ASSAY_WHY_##cause, path, {says, fix}},
+#define DETOUR(cause, path, work, says, fix) {ASSAY_WHY_##cause, path, work, {says, fix}},
 #include "analyze/detours.def"
 #undef DETOUR
 };
 
 enum { ROWS = ASSAY_COUNT_OF(rows), NONE = ROWS };
+
+const uint8_t assay_detours = ROWS;
+
+bool assay_detour_goes(uint8_t way)
+{
+	return rows[way].work == GOES;
+}
+
+assay_detour assay_detour_number(uint8_t way)
+{
+	return rows[way].way;
+}
 
 static bool lies_in(assay_str file, const char *path)
 {
@@ -35,12 +48,10 @@ static uint8_t row_of(assay_str file, assay_why cause)
 	return r;
 }
 
-/* By row of stack, the innermost way it leads through. */
-static const uint8_t *ways_of_stacks(const assay_run *run, assay_why cause, assay_arena *scratch)
+const uint8_t *assay_detours_of_stacks(const assay_run *run, assay_why cause, assay_arena *a)
 {
 	const assay_tables *t = &run->part.t;
-	uint8_t *code = assay_alloc(scratch, t->code.n + 1),
-		*stack = assay_alloc(scratch, t->stack.n + 1);
+	uint8_t *code = assay_alloc(a, t->code.n + 1), *stack = assay_alloc(a, t->stack.n + 1);
 	for (uint32_t i = 0; i < t->code.n; i++)
 		code[i] = row_of(assay_text(run, t->code.file[i]), cause);
 	for (uint32_t s = 0; s < t->stack.n; s++) { /* callers come before */
@@ -73,7 +84,7 @@ assay_detour assay_detour_of(const assay_run *run, const assay_window *w, assay_
 	assay_arena scratch = {0};
 	int64_t time[ROWS + 1] = {0}, all = 0;
 	uint8_t best = NONE;
-	const uint8_t *of = ways_of_stacks(run, cause, &scratch);
+	const uint8_t *of = assay_detours_of_stacks(run, cause, &scratch);
 	for (size_t i = 0; i < p->n; i++) {
 		uint32_t sample = p->sample[i], stack = p->stack[i];
 		if (p->cause[i] != cause || !assay_gap_in_window(&t->gap, w, p->gap[i]))

@@ -8,6 +8,14 @@ typedef struct assay_detour {
 	const char *says, *fix; /* NULL: no such way has a third of the time */
 } assay_detour;
 
+/* By row of stack, the innermost way it leads through, a number below assay_detours, among those
+ * for any cause and for this one. In the arena. */
+const uint8_t *assay_detours_of_stacks(const assay_run *run, assay_why cause, assay_arena *a);
+extern const uint8_t assay_detours;
+/* Does what such a way has the device do go with it? */
+bool assay_detour_goes(uint8_t way);
+assay_detour assay_detour_number(uint8_t way);
+
 /* What most of a cause's idle time in the window goes through, where stacks tell. */
 assay_detour assay_detour_of(const assay_run *run, const assay_window *w, assay_why cause);
 

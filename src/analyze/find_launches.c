@@ -17,17 +17,26 @@ enum {
 
 static const char id[] = "launch_bound";
 
+/* Launches of the window from one place, or for one purpose. */
+struct batch {
+	int64_t idle, work; /* ns of waiting for them; of kernels that are over at once */
+	uint64_t launches;
+};
+
 /* A function of the program that launches the same few kernels for one tensor after the other. */
 struct loop {
-	uint32_t code;      /* ASSAY_NO_ROW: there is none */
-	int64_t idle, work; /* ns of waiting for its launches; of kernels that are over at once */
-	uint64_t launches, names; /* names: of kernels */
+	uint32_t code; /* ASSAY_NO_ROW: there is none */
+	int32_t line;  /* that is waited for most */
+	struct batch own;
+	uint64_t names; /* of kernels */
 };
 
 struct launches {
 	int64_t part[ASSAY_WHY_COUNT]; /* ns from one launch to the next */
 	uint64_t gaps;
 	struct loop loop;
+	struct batch forward,
+		gradients; /* gradients: on a thread that lends the line of backward() */
 };
 
 static bool is_of_launching(int cause)
@@ -85,32 +94,80 @@ static struct loop busiest(const assay_tables *t, const int64_t *idle)
 {
 	struct loop best = {.code = ASSAY_NO_ROW};
 	for (uint32_t i = 0; i < t->code.n; i++)
-		if (idle[i] > best.idle)
-			best = (struct loop){.code = i, .idle = idle[i]};
+		if (idle[i] > best.own.idle)
+			best = (struct loop){.code = i, .own.idle = idle[i]};
 	return best;
 }
 
-static struct loop look_at_loop(const assay_tables *t, const assay_window *w, struct loop loop)
+/* Is work launched for who waits in backward()? Its stack is lent. */
+static bool is_gradient(const assay_tables *t, uint32_t gpu)
 {
+	uint32_t call = gpu < t->launch.n ? t->launch.host[gpu] : ASSAY_NO_ROW;
+	return assay_call_stack(t, call) != ASSAY_NO_ROW && t->api.lent[t->host.detail[call]];
+}
+
+static void count_launch(struct batch *of, int64_t dur)
+{
+	of->launches++;
+	of->work += dur <= ASSAY_LEAST_KERNEL ? dur : 0;
+}
+
+static void look_at_work(const assay_tables *t, const assay_window *w, struct launches *l)
+{
+	struct loop *loop = &l->loop;
 	assay_map names = {0};
-	for (uint32_t g = 0; loop.code != ASSAY_NO_ROW && g < t->gpu.n; g++) {
+	for (uint32_t g = 0; loop->code != ASSAY_NO_ROW && g < t->gpu.n; g++) {
 		uint32_t stack = assay_call_stack(t, t->launch.host[g]);
-		if (t->gpu.ts[g] < w->from || t->gpu.ts[g] >= w->to ||
-		    own_code(t, stack) != loop.code)
+		if (t->gpu.ts[g] < w->from || t->gpu.ts[g] >= w->to || stack == ASSAY_NO_ROW)
 			continue;
-		loop.launches++;
-		loop.work += t->gpu.dur[g] <= ASSAY_LEAST_KERNEL ? t->gpu.dur[g] : 0;
+		count_launch(is_gradient(t, g) ? &l->gradients : &l->forward, t->gpu.dur[g]);
+		if (own_code(t, stack) != loop->code)
+			continue;
+		count_launch(&loop->own, t->gpu.dur[g]);
 		*assay_map_at(&names, t->gpu.name[g]) = 0;
 	}
-	loop.names = names.n;
+	loop->names = names.n;
 	assay_map_free(&names);
 	uint64_t steps = w->steps ? w->steps : 1;
-	if (loop.launches < ROUNDS * steps * loop.names)
-		loop.code = ASSAY_NO_ROW;
-	return loop;
+	if (loop->own.launches < ROUNDS * steps * loop->names)
+		loop->code = ASSAY_NO_ROW;
 }
 
 /* Gaps that a blocking call opened are that call's. */
+static bool is_launching_part(const assay_tables *t, const assay_window *w, size_t part)
+{
+	uint32_t gap = t->gap_part.gap[part];
+	return assay_gap_in_window(&t->gap, w, gap) && t->gap.opened[gap] == ASSAY_NO_ROW &&
+	       is_of_launching(t->gap_part.cause[part]);
+}
+
+/* The line of the loop's function that most of its waiting is at. */
+static int32_t busiest_line(const assay_tables *t, const assay_window *w, uint32_t code)
+{
+	assay_map of_line = {0};
+	assay_vec(int64_t) sum = {0};
+	int64_t most = 0;
+	int32_t best = 0;
+	for (size_t i = 0; code != ASSAY_NO_ROW && i < t->gap_part.n; i++) {
+		uint32_t stack = t->gap_part.stack[i];
+		if (!is_launching_part(t, w, i) || own_code(t, stack) != code)
+			continue;
+		uint32_t *slot = assay_map_at(&of_line, (uint64_t)t->stack.line[stack]);
+		if (*slot == ASSAY_MAP_ABSENT) {
+			*slot = (uint32_t)sum.n;
+			*assay_push(&sum) = 0;
+		}
+		sum.p[*slot] += t->gap_part.dur[i];
+		if (sum.p[*slot] > most) {
+			most = sum.p[*slot];
+			best = t->stack.line[stack];
+		}
+	}
+	assay_map_free(&of_line);
+	assay_vec_free(&sum);
+	return best;
+}
+
 static struct launches measure(const assay_run *run, const assay_window *w)
 {
 	const assay_tables *t = &run->part.t;
@@ -123,8 +180,7 @@ static struct launches measure(const assay_run *run, const assay_window *w)
 	for (size_t i = 0; i < t->gap_part.n; i++) {
 		uint32_t gap = t->gap_part.gap[i];
 		int cause = t->gap_part.cause[i];
-		if (!assay_gap_in_window(&t->gap, w, gap) || t->gap.opened[gap] != ASSAY_NO_ROW ||
-		    !is_of_launching(cause) || !on_the_way(t, launching, own, i))
+		if (!is_launching_part(t, w, i) || !on_the_way(t, launching, own, i))
 			continue;
 		l.part[cause] += t->gap_part.dur[i];
 		l.gaps += gap != last;
@@ -132,8 +188,12 @@ static struct launches measure(const assay_run *run, const assay_window *w)
 		uint32_t code = own_code(t, t->gap_part.stack[i]);
 		if (code != ASSAY_NO_ROW)
 			of_code[code] += t->gap_part.dur[i];
+		if (is_gradient(t, t->gap.gpu[gap]))
+			l.gradients.idle += t->gap_part.dur[i];
 	}
-	l.loop = look_at_loop(t, w, busiest(t, of_code));
+	l.loop = busiest(t, of_code);
+	look_at_work(t, w, &l);
+	l.loop.line = busiest_line(t, w, l.loop.code);
 	assay_arena_free(&scratch);
 	return l;
 }
@@ -163,26 +223,60 @@ static void add_facts(const assay_find_ctx *c, const struct launches *l, assay_f
 static const char loop_fix[] =
 	"one call for all tensors of the loop (torch._foreach_*, a fused or compiled update); graphs or torch.compile for the rest of the step";
 
+/* Gradients of what a loop computes are launched one by one as well, as often as the loop launches
+ * at least. Whose they are is not recorded: the loop has as much of them as of the other launches.
+ */
+static int64_t gradients_of_loop(const struct launches *l)
+{
+	if (l->gradients.launches < l->loop.own.launches || !l->forward.launches)
+		return 0;
+	return (int64_t)((double)(l->gradients.idle + l->gradients.work) *
+			 (double)l->loop.own.launches / (double)l->forward.launches);
+}
+
 /* A loop over tensors has a cure of its own, which is less than that for all launches. */
-static void tell_loop(const assay_run *run, const assay_find_ctx *c, const struct loop *loop,
+static void tell_loop(const assay_run *run, const assay_find_ctx *c, const struct launches *l,
 		      assay_found *f)
 {
 	const assay_tables *t = &run->part.t;
-	char time[ASSAY_FMT], count[ASSAY_FMT];
-	int64_t steps = c->steps ? (int64_t)c->steps : 1, saved = loop->idle + loop->work;
-	if (loop->code == ASSAY_NO_ROW || saved * 10 < f->saved || saved > f->saved)
+	const struct loop *loop = &l->loop;
+	char time[ASSAY_FMT], count[ASSAY_FMT], behind[ASSAY_FMT];
+	int64_t steps = c->steps ? (int64_t)c->steps : 1, gradients = gradients_of_loop(l),
+		saved = loop->own.idle + loop->own.work + gradients;
+	if (loop->code == ASSAY_NO_ROW || saved * 10 < f->saved)
 		return;
 	f->least = 0;
-	f->most = f->saved;
+	f->most = f->saved > saved ? f->saved : saved;
 	f->saved = saved;
 	f->fix = loop_fix;
 	f->where.file = assay_z(run, t->code.file[loop->code]);
 	f->where.function = assay_z(run, t->code.function[loop->code]);
+	f->where.line = loop->line;
 	f->fact[2] = assay_printf(c->scratch,
 				  "%s of it in the loop of %s: %s launches%s of %llu kernels",
-				  assay_fmt_time(time, loop->idle / steps), f->where.function,
-				  assay_fmt_count(count, loop->launches / (uint64_t)steps),
+				  assay_fmt_time(time, loop->own.idle / steps), f->where.function,
+				  assay_fmt_count(count, loop->own.launches / (uint64_t)steps),
 				  c->steps ? " a step" : "", (unsigned long long)loop->names);
+	if (gradients)
+		f->fact[3] = assay_printf(c->scratch, "and %s in the launches of its gradients",
+					  assay_fmt_time(behind, gradients / steps));
+}
+
+/* A blocking call in the loop is the smaller part of it where launching costs twice as much. */
+static void take_sync_of_loop(const assay_find_ctx *c, assay_found *f)
+{
+	const char *sync = assay_why_name[ASSAY_WHY_HOST_SYNC];
+	if (f->fix != loop_fix)
+		return;
+	for (assay_found *o = NULL; (o = assay_found_next(c, o));) {
+		int64_t saved = o->saved > o->total ? o->saved : o->total;
+		if (strcmp(o->id, sync) || o->follows || saved * 2 > f->saved || !o->where.file ||
+		    !o->where.function || strcmp(o->where.file, f->where.file) ||
+		    strcmp(o->where.function, f->where.function))
+			continue;
+		o->follows = id;
+		f->order_by = f->saved;
+	}
 }
 
 /* Where TorchDynamo leaves compiled code it goes on in a function of this name, at that line. */
@@ -268,7 +362,8 @@ static void tell(const assay_run *run, const assay_find_ctx *c, const struct lau
 		c->scratch, "the GPU waits %s for a host that launches one short kernel at a time",
 		assay_share_words(c, total));
 	add_facts(c, l, &f);
-	tell_loop(run, c, &l->loop, &f);
+	tell_loop(run, c, l, &f);
+	take_sync_of_loop(c, &f);
 	tell_break(run, c, &f);
 	assay_finding_add(c, &f);
 }
@@ -367,8 +462,9 @@ static void hand_launch(assay_run *run, int64_t ts, const char *kernel, uint32_t
 	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", ts, 5000);
 	t->host.detail[call] = assay_add(t, ASSAY_T_api);
 	t->api.stack[t->host.detail[call]] = stack;
-	assay_hand_gpu(run, kernel, ts + 9000, 1000, call);
+	uint32_t gpu = assay_hand_gpu(run, kernel, ts + 9000, 1000, call);
 	add_gap(t, ts, 9000, ASSAY_NO_ROW);
+	t->gap.gpu[t->gap.n - 1] = gpu;
 	t->gap_part.stack[t->gap_part.n - 1] = stack;
 }
 
@@ -385,16 +481,48 @@ TEST(a_loop_over_tensors_is_worth_its_waits_and_short_kernels)
 			    i < TENSORS ? loop : other);
 	struct launches l = measure(run, &w);
 	CHECK_EQ(l.gaps, TENSORS + OTHERS);
-	CHECK(l.loop.launches == TENSORS && l.loop.names == 1);
+	CHECK(l.loop.own.launches == TENSORS && l.loop.names == 1);
 	assay_found f = {.saved = 9000 * (TENSORS + OTHERS)};
-	tell_loop(run, &c, &l.loop, &f);
+	tell_loop(run, &c, &l, &f);
 	CHECK_EQ(f.saved, 10000 * TENSORS); /* one call for all of them has none of it */
 	CHECK_EQ(f.most, 9000 * (TENSORS + OTHERS));
 	CHECK(!strcmp(f.where.function, "average") && f.fix == loop_fix);
 	f = (assay_found){.saved = 9000 * 20 *
 				   (TENSORS + OTHERS)}; /* a small part of all launches */
-	tell_loop(run, &c, &l.loop, &f);
+	tell_loop(run, &c, &l, &f);
 	CHECK(!f.where.function && f.saved == 9000 * 20 * (TENSORS + OTHERS));
+	assay_arena_free(&scratch);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(gradients_of_a_loop_go_with_it_by_its_part_of_the_launches)
+{
+	enum { TENSORS = 40, GRADIENTS = 90 };
+	assay_arena scratch = {0};
+	assay_run *run = assay_run_new();
+	uint32_t loop = hand_stack(run, "experts", true), other = hand_stack(run, "linear", false),
+		 backward = hand_stack(run, "_engine_run_backward", false);
+	assay_window w = {.device = 0, .to = 10000 * 200, .steps = 1};
+	assay_find_ctx c = {.w = &w, .scratch = &scratch};
+	for (int i = 0; i < 2 * TENSORS; i++)
+		hand_launch(run, 10000 * i, i % 2 ? "gemm" : "index", i % 2 ? other : loop);
+	struct launches l = measure(run, &w);
+	CHECK_EQ(gradients_of_loop(&l), 0);
+	for (int i = 0; i < GRADIENTS; i++) {
+		hand_launch(run, 10000 * (2 * TENSORS + i), "add", backward);
+		run->part.t.api.lent[run->part.t.api.n - 1] = 1;
+		if (i + 1 == TENSORS - 1) { /* too few to be of the loop */
+			l = measure(run, &w);
+			CHECK_EQ(gradients_of_loop(&l), 0);
+		}
+	}
+	l = measure(run, &w);
+	CHECK_EQ(gradients_of_loop(&l), 10000 * GRADIENTS / 2);
+	assay_found f = {.saved = 9000 * 2 * TENSORS};
+	tell_loop(run, &c, &l, &f);
+	CHECK_EQ(f.saved, 10000 * TENSORS + 10000 * GRADIENTS / 2);
+	CHECK(f.most == f.saved && f.fact[3]);
 	assay_arena_free(&scratch);
 	assay_run_free(run);
 	return 0;

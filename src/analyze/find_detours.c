@@ -1,0 +1,153 @@
+/* Ways through libraries whose work on the device is of no use to the program: kernels that are
+ * tried, tensors that are made into text. */
+#include "analyze/detour.h"
+#include "analyze/finding.h"
+#include "analyze/idle_where.h"
+#include "base/fmt.h"
+#include "base/test.h"
+#include "model/by_hand.h"
+
+static const double least = 0.05; /* of the time, on the device */
+
+struct ways {
+	const assay_run *run;
+	const assay_find_ctx *c;
+	const uint8_t *of; /* by row of stack */
+	int64_t *work, (*idle)[ASSAY_WHY_COUNT];
+	uint64_t *count;
+	uint32_t *longest; /* row of gpu */
+};
+
+static bool goes(const struct ways *w, uint32_t stack, uint8_t *way)
+{
+	*way = stack == ASSAY_NO_ROW ? assay_detours : w->of[stack];
+	return *way < assay_detours && assay_detour_goes(*way);
+}
+
+static void sum_work(struct ways *w)
+{
+	const assay_tables *t = &w->run->part.t;
+	uint8_t way;
+	for (uint32_t g = 0; g < t->launch.n; g++) {
+		uint32_t stack = assay_call_stack(t, t->launch.host[g]);
+		if (t->gpu.ts[g] < w->c->w->from || t->gpu.ts[g] >= w->c->w->to ||
+		    t->gpu.dur[g] <= 0 || !goes(w, stack, &way))
+			continue;
+		if (!w->count[way]++ || t->gpu.dur[g] > t->gpu.dur[w->longest[way]])
+			w->longest[way] = g;
+		w->work[way] += t->gpu.dur[g];
+	}
+}
+
+static void sum_idle(struct ways *w)
+{
+	const assay_gap_part_table *p = &w->run->part.t.gap_part;
+	uint8_t way;
+	for (size_t i = 0; i < p->n; i++)
+		if (assay_gap_in_window(&w->run->part.t.gap, w->c->w, p->gap[i]) &&
+		    goes(w, p->stack[i], &way))
+			w->idle[way][p->cause[i]] += p->dur[i];
+}
+
+static int64_t all_idle(const struct ways *w, uint8_t way)
+{
+	int64_t sum = 0;
+	for (int k = 0; k < ASSAY_WHY_COUNT; k++)
+		sum += w->idle[way][k];
+	return sum;
+}
+
+/* Waits that are mostly of the way, and launching where all waits are. */
+static void put_under(const struct ways *w, uint8_t way, const char *id)
+{
+	for (assay_found *f = NULL; (f = assay_found_next(w->c, f));) {
+		bool mine = !strcmp(f->id, "launch_bound") && all_idle(w, way) * 2 > f->total;
+		for (int k = 0; k < ASSAY_WHY_COUNT; k++)
+			mine |= !strcmp(f->id, assay_why_name[k]) &&
+				w->idle[way][k] * 2 > w->c->w->cause[k];
+		if (mine && !f->follows)
+			f->follows = id;
+	}
+}
+
+static void tell(const struct ways *w, uint8_t way)
+{
+	const assay_tables *t = &w->run->part.t;
+	const assay_find_ctx *c = w->c;
+	char count[ASSAY_FMT], time[ASSAY_FMT];
+	int64_t steps = c->steps ? (int64_t)c->steps : 1, total = w->work[way] + all_idle(w, way);
+	assay_found f = {.id = "detour", .confidence = 0.9};
+	uint32_t own = assay_own_call(t, assay_call_stack(t, t->launch.host[w->longest[way]]));
+	f.total = total < c->whole ? total : c->whole;
+	f.saved = f.total;
+	f.fix = assay_detour_number(way).fix;
+	f.text = assay_printf(c->scratch, "%s: that takes %s", assay_detour_number(way).says,
+			      assay_share_words(c, f.total));
+	f.where.kernel =
+		assay_fmt_kernel(c->scratch, assay_text(w->run, t->gpu.name[w->longest[way]]), 120);
+	if (own != ASSAY_NO_ROW)
+		assay_where_in_stack(w->run, own, &f.where);
+	f.fact[0] = assay_printf(c->scratch, "%s kernels and copies%s from there take %s",
+				 assay_fmt_count(count, w->count[way] / (uint64_t)steps),
+				 steps > 1 ? " a step" : "",
+				 assay_fmt_time(time, w->work[way] / steps));
+	put_under(w, way, f.id);
+	assay_finding_add(c, &f);
+}
+
+static struct ways ways_of(const assay_run *run, const assay_find_ctx *c)
+{
+	size_t n = assay_detours;
+	struct ways w = {.run = run,
+			 .c = c,
+			 .of = assay_detours_of_stacks(run, ASSAY_WHY_COUNT, c->scratch),
+			 .work = assay_alloc(c->scratch, n * sizeof *w.work),
+			 .idle = assay_alloc(c->scratch, n * sizeof *w.idle),
+			 .count = assay_alloc(c->scratch, n * sizeof *w.count),
+			 .longest = assay_alloc(c->scratch, n * sizeof *w.longest)};
+	sum_work(&w);
+	sum_idle(&w);
+	return w;
+}
+
+static void find_detours(assay_run *run, const assay_find_ctx *c)
+{
+	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !run->part.t.stack.n)
+		return;
+	struct ways w = ways_of(run, c);
+	for (uint8_t way = 0; way < assay_detours; way++)
+		if ((double)w.work[way] >= least * (double)c->whole)
+			tell(&w, way);
+}
+
+const assay_finder assay_find_detours = {"detours", find_detours};
+
+TEST(kernels_that_are_tried_go_with_the_waiting_for_them)
+{
+	assay_arena scratch = {0};
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_window w = {.to = 1000};
+	assay_find_ctx c = {.w = &w, .whole = 1000, .scratch = &scratch};
+	uint32_t code = assay_add(t, ASSAY_T_code), stack = assay_add(t, ASSAY_T_stack);
+	t->code.file[code] = assay_sid_of(run, "/v/triton/runtime/autotuner.py");
+	t->stack.code[stack] = code;
+	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cuLaunchKernelEx", 0, 10);
+	t->host.detail[call] = assay_add(t, ASSAY_T_api);
+	t->api.stack[t->host.detail[call]] = stack;
+	assay_hand_gpu(run, "tried", 20, 300, call);
+	assay_hand_gpu(run, "needed", 400, 100, ASSAY_NO_ROW);
+	uint32_t gap = assay_add(t, ASSAY_T_gap), part = assay_add(t, ASSAY_T_gap_part);
+	t->gap.device[gap] = 0;
+	t->gap.dur[gap] = t->gap_part.dur[part] = 20;
+	t->gap_part.gap[part] = gap;
+	t->gap_part.stack[part] = stack;
+	t->gap_part.cause[part] = ASSAY_WHY_HOST_PYTHON;
+	struct ways x = ways_of(run, &c);
+	uint8_t way = x.of[stack];
+	CHECK(way < assay_detours && assay_detour_goes(way));
+	CHECK(x.work[way] == 300 && x.count[way] == 1 && all_idle(&x, way) == 20);
+	assay_arena_free(&scratch);
+	assay_run_free(run);
+	return 0;
+}
