@@ -31,7 +31,7 @@ import { tablesOf } from "./tables.js";
 import { Tabs } from "./tabs.js";
 import { Timeline } from "./timeline.js";
 import { rowsAsText } from "./twin.js";
-import { keepHash, readHash } from "./view.js";
+import { hasAddress, keepHash, readHash } from "./view.js";
 
 function themeButton(timelines) {
 	const root = document.documentElement;
@@ -173,7 +173,7 @@ function stage(runs, timelines, help, changed, { area, nothing }) {
 		pathButton(timelines),
 		laneMenu(timelines),
 		el("details.drop", {}, el("summary", {}, "Colours"), el("div.menu", {}, timelineLegend(runs[0], timelines[0]))),
-		copyButton("Link", "copy the address of what is shown: time, lanes, selection, search, notes and table", () => {
+		!hasAddress() ? null : copyButton("Link", "copy the address of what is shown: time, lanes, selection, search, notes and table", () => {
 			changed.now();
 			return location.href;
 		}),
@@ -334,8 +334,11 @@ async function build(page) {
 	document.addEventListener("click", (e) => {
 		page.querySelectorAll(".drop[open]").forEach((menu) => { menu.open = menu.contains(e.target); });
 		const link = e.target.closest?.("a[href^='#']");
-		if (link && link.getAttribute("href") === location.hash)
-			follow(place);
+		const address = link?.getAttribute("href");
+		if (!hasAddress() && link)
+			e.preventDefault();
+		if (link && (!hasAddress() || address === location.hash))
+			follow(place, address);
 	});
 	copyNamesWhole();
 	timelines.forEach((t) => t.resize());

@@ -13,6 +13,9 @@ import { tablesOf } from "./tables.js";
 
 const WAIT_MS = 300;
 
+// Inside another page, as in a notebook, there is no address to keep, and a link's is taken for one of the page around.
+export const hasAddress = () => location.protocol !== "about:";
+
 // [what, tag, text, numbers] of each part, in the order they have to be followed in.
 const FOLLOWED = ["tab", "set", "table", "zoom", "lanes", "q", "show", "view", "time", "area", "span", "top", "go", "note"];
 
@@ -84,6 +87,8 @@ export function keepHash(state) {
 	let timer = 0;
 	const now = () => {
 		clearTimeout(timer);
+		if (!hasAddress())
+			return;
 		const hash = writeHash(state());
 		if (`#${hash}` !== location.hash && (hash || location.hash))
 			history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Addresses of the page in a real browser: what they keep, where links lead; tables and flame graphs that they lead to."""
 import csv
+import html
 import io
 import os
 import pathlib
@@ -168,6 +169,23 @@ def check_links(driver):
     tap.ok("every finding with a gap or a name leads somewhere", all(link or gap < 0 and not names for link, (gap, names) in zip(links, want)), (links, want))
 
 
+def check_frame(driver, page):
+    """In the frame that a notebook shows it in, the page has no address, and its links lead to itself all the same."""
+    around = page.with_name("notebook.html")
+    around.write_text(f'<!DOCTYPE html><iframe sandbox="allow-scripts" width="1200" height="800" srcdoc="{html.escape(page.read_text())}"></iframe>')
+    driver.get(around.as_uri())
+    driver.switch_to.frame(driver.find_element(By.CSS_SELECTOR, "iframe"))
+    there = until(driver, "!!globalThis.assay")
+    before = driver.execute_script("return [assay.timeline.t0, assay.timeline.width * assay.timeline.scale]")
+    driver.execute_script("[...document.querySelectorAll('.findings a')].find((a) => a.textContent === 'show it').click()")
+    settle(driver)
+    shown = driver.execute_script("return [assay.timeline.t0, assay.timeline.width * assay.timeline.scale]")
+    tap.ok("in a frame a finding is shown", there and shown != before, (there, before, shown))
+    tap.ok("the page is still there, and offers no link to itself", driver.execute_script(
+        "return location.href.startsWith('about:srcdoc') && !!assay.data.spans && ![...document.querySelectorAll('button')].some((b) => b.textContent === 'Link')"))
+    driver.switch_to.default_content()
+
+
 def main():
     if missing():
         return tap.skip("addresses of the page in a browser", missing())
@@ -184,6 +202,7 @@ def main():
             check_links(driver)
             load(driver, write(folder, "run.html", tap.ROOT / "demo/run")[0])
             check_links(driver)
+            check_frame(driver, folder / "run.html")
             tap.ok("nothing failed on the console", not console(driver))
         finally:
             driver.quit()
