@@ -317,17 +317,26 @@ static void put_in_front(assay_sweep *s, uint32_t st, const assay_sweep_wait *w)
 		s->stream.p[from].in_front = w->record_key;
 }
 
+/* May a stream that waits unseen wait for what this one stands behind, though its default stream
+ * does not? By a record behind its work, or, while that runs, by one that is in nobody knows which.
+ */
+static bool may_be_met(const assay_sweep *s, const sweep_stream *p, const assay_sweep_rec *r)
+{
+	bool runs = p->tail.row != ASSAY_NO_ROW && p->tail.end > r->enter - s->tolerance;
+	return !p->legacy && (p->recorded > p->in_front || (runs && gap_of(s, r->scope)));
+}
+
 /* Does a default stream wait anyway for all that another stream may wait for unseen? */
-static bool all_in_front(const assay_sweep *s, uint32_t scope)
+static bool all_in_front(const assay_sweep *s, const assay_sweep_rec *r)
 {
 	uint32_t only = ASSAY_NO_ROW;
 	for (uint32_t d = 0; d < s->device.n; d++)
-		for (uint32_t i = s->device.p[d].scope == scope ? s->device.p[d].first
-								: ASSAY_NO_ROW;
+		for (uint32_t i = s->device.p[d].scope == r->scope ? s->device.p[d].first
+								   : ASSAY_NO_ROW;
 		     i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
 			const sweep_stream *p = &s->stream.p[i];
 			bool other = only != ASSAY_NO_ROW && only != d;
-			if (p->recorded && (other || (!p->legacy && p->recorded > p->in_front)))
+			if (may_be_met(s, p, r) || (p->recorded && other))
 				return false;
 			only = p->recorded ? d : only;
 		}
@@ -690,7 +699,7 @@ void sweep_unknown_sync(assay_sweep *s, const assay_sweep_rec *r)
 		return;
 	if (is_in(&s->openers, r->scope))
 		sweep_all_unseen(s, r->scope, ASSAY_WAIT_BY_PROCESS);
-	if (!is_in(&s->blind, r->scope) && !all_in_front(s, r->scope))
+	if (!is_in(&s->blind, r->scope) && !all_in_front(s, r))
 		sweep_set(&s->blind, r->scope, 0, 0, 1);
 }
 
