@@ -16,7 +16,7 @@ static void land(assay_sweep *s, const sweep_pending *p, const assay_sweep_rec *
 {
 	if (p->from_row != ASSAY_NO_ROW || p->edge == ASSAY_EDGE_HOST_FUNC)
 		sweep_put_edge(s, p->edge, p->from_row, r->row, p->host_row, p->wait);
-	if (p->wait == ASSAY_NO_ROW)
+	if (p->wait == ASSAY_NO_ROW || p->also)
 		return;
 	assay_sweep_news n = {.what = ASSAY_NEWS_LANDED, .consumer_row = r->row, .delayed = -1};
 	if (p->from_row != ASSAY_NO_ROW) {
@@ -207,6 +207,25 @@ static void keep_sync_id(assay_sweep *s, const sweep_record *rec)
 	s->by_sync[rec->arg % SWEEP_SYNC_IDS] = *rec;
 }
 
+static void stand_also(sweep_record *rec, uint32_t row)
+{
+	bool known = row == ASSAY_NO_ROW || row == rec->work.row;
+	for (uint32_t i = 0; i < rec->n_also && !known; i++)
+		known = rec->also[i] == row;
+	if (!known && rec->n_also < SWEEP_ALSO)
+		rec->also[rec->n_also++] = row;
+}
+
+/* The stream's own last work, and what it waits for since then. */
+static void keep_others(const assay_sweep *s, uint32_t st, sweep_record *rec)
+{
+	if (st == ASSAY_NO_ROW || s->stream.p[st].pending == ASSAY_NO_ROW)
+		return;
+	stand_also(rec, s->stream.p[st].last.row);
+	for (uint32_t n = s->stream.p[st].pending; n != ASSAY_NO_ROW; n = s->pending.p[n].next)
+		stand_also(rec, s->pending.p[n].from_row);
+}
+
 static void do_record_in(assay_sweep *s, const assay_sweep_rec *r, uint32_t space)
 {
 	if (r->flags & ASSAY_REC_FAILED || !r->event)
@@ -243,6 +262,7 @@ static void do_record_in(assay_sweep *s, const assay_sweep_rec *r, uint32_t spac
 			       .thread = r->thread,
 			       .flags = r->flags,
 			       .raced = raced};
+	keep_others(s, st, &e->last);
 	if (e->last.work.row != ASSAY_NO_ROW)
 		s->stream.p[st].recorded = r->key;
 	if (r->flags & ASSAY_REC_GUESSED)

@@ -37,11 +37,16 @@ enum {
 	SWEEP_DOUBT_ANY = SWEEP_DOUBT_LINK | SWEEP_DOUBT_DEFAULT | SWEEP_DOUBT_OVER,
 };
 
+/* Of several works that a record stands behind, how many are kept beside the latest: what waits for
+ * the event waits for each of them, and the latest may be another one when work takes less time. */
+enum { SWEEP_ALSO = 3 };
+
 /* An event record as later waits need it. */
 typedef struct sweep_record {
 	uint64_t key, arg;
 	int64_t enter, exit;
-	sweep_work work; /* what the event stands behind */
+	sweep_work work;                   /* what the event stands behind */
+	uint32_t also[SWEEP_ALSO], n_also; /* rows of gpu */
 	assay_sweep_stream stream;
 	uint32_t scope, row, thread, flags;
 	bool raced; /* another thread recorded the event at the same time: who was last? */
@@ -108,6 +113,7 @@ typedef struct sweep_device {
 /* A wait, or host function, in front of the next work of a stream. */
 typedef struct sweep_pending {
 	uint32_t next, wait, edge, from_row, host_row;
+	bool also; /* one more edge of the wait before it */
 	int64_t from_end, issued;
 } sweep_pending;
 

@@ -157,6 +157,16 @@ static void weigh_hint(assay_sweep *s, const sweep_event *e, assay_sweep_wait *w
 	w->producer = s->stream.p[st].id;
 }
 
+/* The record that the wait is said to have met, if it is one of the event's last two. */
+static const sweep_record *record_met(const sweep_event *e, const assay_sweep_wait *w)
+{
+	if (!e || !e->records || !w->record_key)
+		return NULL;
+	return e->last.key == w->record_key                     ? &e->last
+	       : e->records > 1 && e->prev.key == w->record_key ? &e->prev
+								: NULL;
+}
+
 static assay_sweep_wait new_wait(const assay_sweep_rec *r, assay_wait_kind kind)
 {
 	return (assay_sweep_wait){.rec = *r,
@@ -369,14 +379,19 @@ static uint32_t wait_for_event(assay_sweep *s, const assay_sweep_rec *r, uint32_
 		put_in_front(s, st, &w);
 	if (st == ASSAY_NO_ROW || same || !is_resolved(&w))
 		return n;
-	uint32_t edge = space ? ASSAY_EDGE_VALUE : ASSAY_EDGE_STREAM_WAIT;
-	sweep_pending_add(s, st,
-			  &(sweep_pending){.wait = n,
-					   .edge = edge,
-					   .from_row = w.producer_row,
-					   .host_row = r->row,
-					   .from_end = w.producer_end,
-					   .issued = r->exit});
+	sweep_pending pending = {.wait = n,
+				 .edge = space ? ASSAY_EDGE_VALUE : ASSAY_EDGE_STREAM_WAIT,
+				 .from_row = w.producer_row,
+				 .host_row = r->row,
+				 .from_end = w.producer_end,
+				 .issued = r->exit};
+	sweep_pending_add(s, st, &pending);
+	const sweep_record *rec = record_met(e, &w);
+	pending.also = true;
+	for (uint32_t i = 0; rec && i < rec->n_also; i++) {
+		pending.from_row = rec->also[i];
+		sweep_pending_add(s, st, &pending);
+	}
 	return n;
 }
 
@@ -461,6 +476,9 @@ void sweep_event_sync(assay_sweep *s, const assay_sweep_rec *r)
 	uint32_t n = put_wait(s, e, &w);
 	if (w.producer_row != ASSAY_NO_ROW)
 		sweep_put_edge(s, ASSAY_EDGE_EVENT_SYNC, w.producer_row, ASSAY_NO_ROW, r->row, n);
+	const sweep_record *rec = record_met(e, &w);
+	for (uint32_t i = 0; rec && i < rec->n_also; i++)
+		sweep_put_edge(s, ASSAY_EDGE_EVENT_SYNC, rec->also[i], ASSAY_NO_ROW, r->row, n);
 }
 
 /* Which streams of a device a call waits for. */

@@ -28,6 +28,53 @@ TEST(a_stream_sync_waits_for_what_the_streams_waits_wait_for)
 	return 0;
 }
 
+static bool has_edge(const program *p, uint32_t from, uint32_t to, uint32_t host)
+{
+	for (uint32_t i = 0; i < p->edges; i++)
+		if (p->edge[i].from_row == from && p->edge[i].to_row == to &&
+		    p->edge[i].host_row == host)
+			return true;
+	return false;
+}
+
+TEST(an_event_behind_own_work_and_a_wait_orders_both_of_them)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 500);
+	work(&p, 2, S2, 0, 400);
+	record(&p, 10, A, S1);
+	wait(&p, 20, S2, A);
+	record(&p, 30, B, S2);
+	wait(&p, 40, S3, B);
+	event_call(&p, ASSAY_OP_EVENT_SYNC, 41, B);
+	work(&p, 42, S3, 510, 520);
+	run(&p);
+	CHECK(waited_for(&p, 1, 1) && p.landed[1].consumer_row == 42 && p.landed[1].slack == 10);
+	CHECK(has_edge(&p, 1, 42, 40) && has_edge(&p, 2, 42, 40));
+	CHECK(has_edge(&p, 1, ASSAY_NO_ROW, 41) && has_edge(&p, 2, ASSAY_NO_ROW, 41));
+	CHECK_EQ(p.edges, 4);
+	return 0;
+}
+
+TEST(an_event_behind_many_waits_orders_the_latest_and_some_of_the_others_once)
+{
+	program p = {0};
+	for (uint64_t i = 0; i < 6; i++) {
+		work(&p, 1 + i, 0x9000 + i, 0, 500 + (int64_t)i);
+		record(&p, 10 + i, 0xe00 + i, 0x9000 + i);
+	}
+	for (uint64_t i = 0; i < 12; i++)
+		wait(&p, 20 + i, S2, 0xe00 + i / 2);
+	record(&p, 40, B, S2);
+	event_call(&p, ASSAY_OP_EVENT_SYNC, 41, B);
+	run(&p);
+	CHECK(waited_for(&p, 12, 6) && p.edges == 4);
+	for (uint32_t i = 0; i < 4; i++)
+		for (uint32_t k = 0; k < i; k++)
+			CHECK(p.edge[i].from_row != p.edge[k].from_row);
+	return 0;
+}
+
 TEST(a_relayed_event_stands_behind_the_first_work_however_long_the_chain)
 {
 	program p = {0};
