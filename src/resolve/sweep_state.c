@@ -84,6 +84,8 @@ uint32_t sweep_device_of(assay_sweep *s, const assay_sweep_rec *r)
 	*assay_push(&s->device) = (sweep_device){.scope = r->scope,
 						 .first = ASSAY_NO_ROW,
 						 .legacy = ASSAY_NO_ROW,
+						 .settled = sweep_no_work,
+						 .settled_in = sweep_no_stream,
 						 .orphan = sweep_no_work,
 						 .drained = INT64_MIN,
 						 .some = sweep_no_work,
@@ -150,8 +152,10 @@ void sweep_doubt_all(assay_sweep *s, uint32_t scope, assay_wait_doubt why)
 	for (size_t d = 0; d < s->device.n; d++)
 		for (uint32_t i = s->device.p[d].scope == scope ? s->device.p[d].first
 								: ASSAY_NO_ROW;
-		     i != ASSAY_NO_ROW; i = s->stream.p[i].next)
+		     i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
 			sweep_doubt(&s->stream.p[i].tail, SWEEP_DOUBT_LINK, why);
+			s->stream.p[i].settled = false;
+		}
 }
 
 void sweep_all_unseen(assay_sweep *s, uint32_t scope, assay_wait_doubt why)
@@ -176,6 +180,34 @@ void sweep_may_record(assay_sweep *s, const assay_sweep_rec *r)
 	s->graph.p[i].until = sweep_max(s->graph.p[i].until, returned);
 }
 
+static void link_first(assay_sweep *s, uint32_t st)
+{
+	sweep_device *d = &s->device.p[s->stream.p[st].device];
+	s->stream.p[st].next = d->first;
+	s->stream.p[st].prev = ASSAY_NO_ROW;
+	s->stream.p[st].settled = false;
+	if (d->first != ASSAY_NO_ROW)
+		s->stream.p[d->first].prev = st;
+	d->first = st;
+}
+
+static void unlink_stream(assay_sweep *s, uint32_t st)
+{
+	const sweep_stream *p = &s->stream.p[st];
+	if (p->prev == ASSAY_NO_ROW)
+		s->device.p[p->device].first = p->next;
+	else
+		s->stream.p[p->prev].next = p->next;
+	if (p->next != ASSAY_NO_ROW)
+		s->stream.p[p->next].prev = p->prev;
+}
+
+void sweep_stream_first(assay_sweep *s, uint32_t st)
+{
+	unlink_stream(s, st);
+	link_first(s, st);
+}
+
 uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
 {
 	if (r->track == ASSAY_NO_ROW && r->stream == ASSAY_NO_HANDLE)
@@ -185,6 +217,8 @@ uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
 	if (st != ASSAY_NO_ROW) {
 		if (s->stream.p[st].id.handle == ASSAY_NO_HANDLE) /* work came first */
 			s->stream.p[st].id.handle = r->stream;
+		if (s->stream.p[st].settled)
+			sweep_stream_first(s, st);
 		return st;
 	}
 	uint32_t d = sweep_device_of(s, r);
@@ -194,7 +228,6 @@ uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
 	*p = (sweep_stream){
 		.id = {r->stream, r->track, ++s->uids, r->device},
 		.device = d,
-		.next = s->device.p[d].first,
 		.last = sweep_no_work,
 		.tail = sweep_no_work,
 		.before = INT64_MIN,
@@ -208,7 +241,7 @@ uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
 		.slot_b = k.b,
 		.slot_c = k.c,
 	};
-	s->device.p[d].first = st;
+	link_first(s, st);
 	if (s->device.p[d].early)
 		sweep_doubt(&p->tail, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_EARLY);
 	if (sweep_has_unseen(s, r->scope, r->enter))
@@ -219,14 +252,6 @@ uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
 		s->device.p[d].legacy = st;
 	sweep_set(&s->by_stream, k.a, k.b, k.c, st);
 	return st;
-}
-
-static void unlink_stream(assay_sweep *s, uint32_t st)
-{
-	uint32_t *at = &s->device.p[s->stream.p[st].device].first;
-	while (*at != st)
-		at = &s->stream.p[*at].next;
-	*at = s->stream.p[st].next;
 }
 
 /* Destroying is deferred: the work goes on, and a wait for the device waits for it. */

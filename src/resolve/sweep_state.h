@@ -81,8 +81,10 @@ typedef struct sweep_event {
 
 typedef struct sweep_stream {
 	assay_sweep_stream id;
-	uint32_t device;  /* row of devices */
-	uint32_t next;    /* on the same device */
+	uint32_t device;     /* row of devices */
+	uint32_t next, prev; /* on the same device */
+	bool settled;     /* waited for with all of the device, and nothing since; so are all that
+			     follow */
 	sweep_work last;  /* its own */
 	sweep_work tail;  /* the latest of last and of what its waits since then wait for */
 	uint64_t changed; /* key of the call that changed tail */
@@ -101,7 +103,9 @@ typedef struct sweep_stream {
 
 typedef struct sweep_device {
 	uint32_t scope;
-	uint32_t first;    /* stream */
+	uint32_t first;     /* stream; those that are settled come last */
+	sweep_work settled; /* the latest of theirs, and where */
+	assay_sweep_stream settled_in;
 	uint32_t legacy;   /* stream, once seen */
 	sweep_work orphan; /* of streams that are gone */
 	int64_t unseen;    /* until then work that was not recorded may run on it */
@@ -258,6 +262,20 @@ static inline int64_t sweep_min(int64_t a, int64_t b)
 
 /* Does the value end the wait? */
 bool sweep_value_fits(uint64_t value, uint64_t wanted, uint32_t flags);
+
+/* The stream, which is in the list of its device, becomes the first of it, and is not settled. */
+void sweep_stream_first(assay_sweep *s, uint32_t stream);
+
+/* sweep_fans.c: which streams of a device a call waits for. */
+typedef enum { SWEEP_ALL_STREAMS, SWEEP_BLOCKING_STREAMS, SWEEP_UNSURE_STREAMS } sweep_fan;
+/* The latest that they stand behind; of: in which stream, unless there is none. */
+sweep_work sweep_fan_work(const assay_sweep *s, uint32_t device, sweep_fan which,
+			  assay_sweep_stream *of);
+void sweep_fan_edges(assay_sweep *s, uint32_t device, sweep_fan which, uint32_t kind,
+		     const assay_sweep_rec *r, uint32_t wait, const sweep_work *work);
+/* All of the device's streams were waited for; newer: for work that ended after all that was waited
+ * for before, and certainly so. */
+void sweep_fan_drain(assay_sweep *s, uint32_t device, const assay_sweep_rec *r, bool newer);
 
 /* What a record does. sweep_waits.c: */
 typedef void sweep_op(assay_sweep *s, const assay_sweep_rec *r);

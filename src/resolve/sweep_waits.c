@@ -481,103 +481,40 @@ void sweep_event_sync(assay_sweep *s, const assay_sweep_rec *r)
 		sweep_put_edge(s, ASSAY_EDGE_EVENT_SYNC, rec->also[i], ASSAY_NO_ROW, r->row, n);
 }
 
-/* Which streams of a device a call waits for. */
-typedef enum { ALL_STREAMS, BLOCKING_STREAMS, UNSURE_STREAMS } fan;
-
-static bool in_fan(const sweep_stream *p, fan which)
-{
-	return which == ALL_STREAMS || p->blocking || p->legacy ||
-	       (which == UNSURE_STREAMS && p->unsure);
-}
-
-static sweep_work fan_work(const assay_sweep *s, uint32_t d, fan which, assay_sweep_stream *of)
-{
-	sweep_work w = which == ALL_STREAMS ? s->device.p[d].orphan : sweep_no_work;
-	for (uint32_t i = s->device.p[d].first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
-		const sweep_stream *p = &s->stream.p[i];
-		if (!in_fan(p, which))
-			continue;
-		if (sweep_later(p->tail, w))
-			*of = p->id;
-		w = sweep_latest(w, p->tail);
-	}
-	return w;
-}
-
-/* Edges from streams that did work since the last wait for them, and from the last work of all
- * when it is none of theirs. */
-static void fan_edges(assay_sweep *s, uint32_t d, fan which, uint32_t kind,
-		      const assay_sweep_rec *r, uint32_t wait, const sweep_work *work)
-{
-	sweep_device *dev = &s->device.p[d];
-	bool named = false, fresh = false;
-	if (which == ALL_STREAMS && dev->orphan.row != ASSAY_NO_ROW) {
-		sweep_put_edge(s, kind, dev->orphan.row, ASSAY_NO_ROW, r->row, wait);
-		named = dev->orphan.row == work->row;
-		dev->orphan = sweep_no_work;
-	}
-	for (uint32_t i = dev->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
-		sweep_stream *p = &s->stream.p[i];
-		if (!in_fan(p, which) || p->changed <= p->synced)
-			continue;
-		fresh |= p->tail.row == work->row;
-		if (p->last.key > p->synced) {
-			sweep_put_edge(s, kind, p->last.row, ASSAY_NO_ROW, r->row, wait);
-			named |= p->last.row == work->row;
-		}
-		p->synced = r->key;
-	}
-	if (fresh && !named && work->row != ASSAY_NO_ROW)
-		sweep_put_edge(s, kind, work->row, ASSAY_NO_ROW, r->row, wait);
-}
-
 /* Streams whose device is not known may be of this one. */
-static bool unplaced_may_end_later(const assay_sweep *s, const assay_sweep_rec *r, fan which,
+static bool unplaced_may_end_later(const assay_sweep *s, const assay_sweep_rec *r, sweep_fan which,
 				   const sweep_work *work)
 {
 	uint32_t d = sweep_find(&s->by_device, (uint64_t)(uint32_t)-1, r->scope, 0);
 	if (d == ASSAY_NO_ROW || r->device < 0)
 		return false;
 	assay_sweep_stream of;
-	sweep_work other = fan_work(s, d, which == ALL_STREAMS ? ALL_STREAMS : UNSURE_STREAMS, &of);
+	sweep_work other = sweep_fan_work(
+		s, d, which == SWEEP_ALL_STREAMS ? SWEEP_ALL_STREAMS : SWEEP_UNSURE_STREAMS, &of);
 	return other.doubt & (SWEEP_DOUBT_LINK | SWEEP_DOUBT_OVER) || sweep_later(other, *work);
 }
 
-/* Nothing that was put on the device before runs any more. What is said to end later shows that a
- * link to it is wrong. */
-static void drain(assay_sweep *s, sweep_device *d, const assay_sweep_rec *r)
-{
-	d->unseen = sweep_min(d->unseen, r->exit);
-	d->early = false;
-	d->drained = sweep_max(d->drained, r->exit);
-	for (uint32_t i = d->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
-		sweep_work *tail = &s->stream.p[i].tail;
-		bool over = tail->row == ASSAY_NO_ROW || tail->end <= r->exit;
-		if (tail->doubt & SWEEP_DOUBT_LINK && over)
-			tail->doubt = (tail->doubt & (uint8_t)~SWEEP_DOUBT_LINK) | SWEEP_DOUBT_OVER;
-	}
-}
-
 static void fan_in(assay_sweep *s, const assay_sweep_rec *r, assay_sweep_wait *w, uint32_t d,
-		   fan which, uint32_t edge)
+		   sweep_fan which, uint32_t edge)
 {
-	sweep_work work = fan_work(s, d, which, &w->producer);
+	sweep_work work = sweep_fan_work(s, d, which, &w->producer);
 	bool newer = work.row != ASSAY_NO_ROW && work.end > s->device.p[d].drained &&
 		     r->enter >= s->device.p[d].drained;
-	if (which == ALL_STREAMS) /* work after the last wait for all ended later than all before */
+	if (which ==
+	    SWEEP_ALL_STREAMS) /* work after the last wait for all ended later than all before */
 		w->doubts = SWEEP_DOUBT_LINK | (newer ? 0 : SWEEP_DOUBT_OVER);
 	int64_t end = work.row == ASSAY_NO_ROW ? INT64_MIN + 1 : work.end;
 	if (unplaced_may_end_later(s, r, which, &work))
 		sweep_doubt(&work, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_PLACE);
 	if (end < s->device.p[d].unseen)
 		sweep_doubt(&work, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_UNSEEN);
-	if (which == ALL_STREAMS && sweep_is_early(&s->device.p[d], r))
+	if (which == SWEEP_ALL_STREAMS && sweep_is_early(&s->device.p[d], r))
 		sweep_doubt(&work, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_EARLY);
 	take_work(w, work);
 	finish_host(s, w);
-	fan_edges(s, d, which, edge, r, put_wait(s, NULL, w), &work);
-	if (which == ALL_STREAMS && !(r->flags & ASSAY_REC_GUESSED))
-		drain(s, &s->device.p[d], r);
+	sweep_fan_edges(s, d, which, edge, r, put_wait(s, NULL, w), &work);
+	if (which == SWEEP_ALL_STREAMS && !(r->flags & ASSAY_REC_GUESSED))
+		sweep_fan_drain(s, d, r, newer);
 }
 
 /* Which stream was waited for is not recorded: the one whose work ended last in the call, when the
@@ -592,6 +529,8 @@ static void wait_by_time(const assay_sweep *s, const assay_sweep_rec *r, assay_s
 								   : ASSAY_NO_ROW;
 		     i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
 			const sweep_work *t = &s->stream.p[i].tail;
+			if (s->stream.p[i].settled && r->enter >= s->device.p[d].drained)
+				break; /* so are all that follow: over before */
 			if (t->row == ASSAY_NO_ROW || t->end <= r->enter ||
 			    t->end > r->exit + s->tolerance || t->end < r->exit - SOON)
 				continue;
@@ -612,21 +551,22 @@ static void wait_by_time(const assay_sweep *s, const assay_sweep_rec *r, assay_s
 }
 
 /* Streams that may or may not be blocking: they are when the call then ended with their work. */
-static fan weigh_unsure(const assay_sweep *s, const assay_sweep_rec *r, assay_sweep_wait *w,
-			uint32_t d)
+static sweep_fan weigh_unsure(const assay_sweep *s, const assay_sweep_rec *r, assay_sweep_wait *w,
+			      uint32_t d)
 {
 	assay_sweep_stream of;
-	sweep_work sure = fan_work(s, d, BLOCKING_STREAMS, &of);
-	sweep_work all = fan_work(s, d, UNSURE_STREAMS, &of);
+	sweep_work sure = sweep_fan_work(s, d, SWEEP_BLOCKING_STREAMS, &of);
+	sweep_work all = sweep_fan_work(s, d, SWEEP_UNSURE_STREAMS, &of);
 	if (all.row == sure.row &&
 	    !((all.doubt ^ sure.doubt) & (SWEEP_DOUBT_LINK | SWEEP_DOUBT_OVER)))
-		return BLOCKING_STREAMS;
+		return SWEEP_BLOCKING_STREAMS;
 	doubt(w, ASSAY_WAIT_BY_DEFAULT);
 	bool fits = all.end > r->enter && all.end <= r->exit + s->tolerance;
 	int64_t since = sure.row == ASSAY_NO_ROW ? r->enter : sweep_max(sure.end, r->enter);
 	bool without = since <= r->exit && r->exit - since <= ASSAY_SWEEP_BARE;
 	/* where only clocks that disagree let them fit, not if it can be told without them */
-	return fits && !(without && all.end > r->exit) ? UNSURE_STREAMS : BLOCKING_STREAMS;
+	return fits && !(without && all.end > r->exit) ? SWEEP_UNSURE_STREAMS
+						       : SWEEP_BLOCKING_STREAMS;
 }
 
 /* The stream's own last work, and what it waits for since then. */
@@ -665,7 +605,7 @@ void sweep_stream_sync(assay_sweep *s, const assay_sweep_rec *r)
 	if (r->flags & ASSAY_REC_RACED)
 		doubt(&w, ASSAY_WAIT_BY_RACE);
 	if (p->legacy) {
-		fan which = weigh_unsure(s, r, &w, p->device);
+		sweep_fan which = weigh_unsure(s, r, &w, p->device);
 		fan_in(s, r, &w, p->device, which, ASSAY_EDGE_STREAM_SYNC);
 		return;
 	}
@@ -684,7 +624,7 @@ static bool held_by_lone(const assay_sweep *s, const assay_sweep_rec *r, uint32_
 	assay_sweep_stream of;
 	if (!(r->flags & ASSAY_REC_LONE))
 		return false;
-	sweep_work work = fan_work(s, d, ALL_STREAMS, &of);
+	sweep_work work = sweep_fan_work(s, d, SWEEP_ALL_STREAMS, &of);
 	return work.end > r->enter + ASSAY_SWEEP_BARE && work.end <= r->exit + s->tolerance;
 }
 
@@ -703,7 +643,7 @@ void sweep_device_sync(assay_sweep *s, const assay_sweep_rec *r)
 		doubt(&w, ASSAY_WAIT_BY_PLACE);
 	if (r->flags & ASSAY_REC_RACED)
 		doubt(&w, ASSAY_WAIT_BY_RACE);
-	fan_in(s, r, &w, d, ALL_STREAMS, ASSAY_EDGE_DEVICE_SYNC);
+	fan_in(s, r, &w, d, SWEEP_ALL_STREAMS, ASSAY_EDGE_DEVICE_SYNC);
 }
 
 void sweep_unknown_sync(assay_sweep *s, const assay_sweep_rec *r)
@@ -773,7 +713,7 @@ void sweep_drain(assay_sweep *s, const assay_sweep_rec *r)
 		return;
 	uint32_t d = sweep_device_of(s, r);
 	assay_sweep_wait w = new_wait(r, ASSAY_WAIT_DRAIN);
-	sweep_work work = fan_work(s, d, ALL_STREAMS, &w.producer);
+	sweep_work work = sweep_fan_work(s, d, SWEEP_ALL_STREAMS, &w.producer);
 	if (work.row == ASSAY_NO_ROW || work.end <= r->enter || work.end > r->exit)
 		return;
 	w.class = ASSAY_WAIT_IS_LIKELY;

@@ -447,3 +447,64 @@ TEST(a_stream_that_may_be_blocking_counts_when_the_call_ended_with_its_work)
 	CHECK(waited_for(&q, 0, 3) && q.wait[0].class == ASSAY_WAIT_IS_EXACT);
 	return 0;
 }
+
+/* At 10 ns times its key, as all calls; it returns then. */
+static void device_sync(program *p, uint64_t key, int64_t exit)
+{
+	call(p, ASSAY_OP_DEVICE_SYNC, key)->exit = exit;
+}
+
+TEST(a_wait_for_a_device_knows_the_latest_of_streams_that_did_nothing_since)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 500);
+	work(&p, 2, S2, 0, 300);
+	work(&p, 3, S3, 0, 100);
+	device_sync(&p, 10, 600);
+	device_sync(&p, 61, 620); /* nothing new */
+	work(&p, 63, S2, 640, 700);
+	device_sync(&p, 64, 710);
+	work(&p, 72, S3, 730, 800);
+	device_sync(&p, 73, 810);
+	device_sync(&p, 82, 830);
+	run(&p);
+	const uint32_t want[] = {1, 1, 63, 72, 72};
+	for (uint32_t i = 0; i < 5; i++) {
+		CHECK(waited_for(&p, i, want[i]) && p.wait[i].class == ASSAY_WAIT_IS_EXACT);
+		CHECK_EQ(p.wait[i].producer.handle, want[i] == 1 ? S1 : want[i] == 63 ? S2 : S3);
+	}
+	CHECK(p.edges == 5 && p.edge[3].from_row == 63 && p.edge[4].from_row == 72);
+	return 0;
+}
+
+TEST(a_stream_that_goes_on_after_a_wait_for_its_device_is_waited_for_again)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 500);
+	record(&p, 2, A, S1);
+	device_sync(&p, 10, 600);
+	work(&p, 61, S2, 620, 900);
+	record(&p, 62, B, S2);
+	wait(&p, 63, S1, B); /* S1 stands behind other work now */
+	on(&p, ASSAY_OP_STREAM_DESTROY, 64, S2);
+	device_sync(&p, 70, 910);
+	stream_sync(&p, 92, S1);
+	run(&p);
+	CHECK(waited_for(&p, 2, 61) && waited_for(&p, 3, 61));
+	CHECK(p.wait[2].class == ASSAY_WAIT_IS_LIKELY); /* by the order of calls */
+	return 0;
+}
+
+TEST(doubts_about_a_process_reach_streams_that_were_waited_for)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 500);
+	device_sync(&p, 10, 600);
+	call(&p, ASSAY_OP_UNSEEN, 61); /* in any stream */
+	device_sync(&p, 70, 900);
+	device_sync(&p, 95, 960);
+	run(&p);
+	CHECK(p.wait[0].class == ASSAY_WAIT_IS_EXACT && p.wait[1].class == ASSAY_WAIT_IS_LIKELY);
+	CHECK(p.wait[2].class == ASSAY_WAIT_IS_LIKELY); /* it ended before, so did the other */
+	return 0;
+}
