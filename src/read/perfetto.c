@@ -11,7 +11,7 @@
 #include "read/reader.h"
 
 enum { SNIFF_PACKETS = 8 };
-static const uint64_t args_per_byte = 16, args_least = 64u << 20;
+static const uint64_t args_least = 64u << 20;
 
 /* ------------------------------------------------------------------ which file it is */
 
@@ -266,12 +266,7 @@ static bool about_trace(uint32_t field)
 	       field == TRIGGER || field == EVENTS || field == UUID || field == DESCRIPTORS;
 }
 
-typedef struct frame {
-	uint64_t sequence, time, flags;
-	uint32_t clock;
-	int64_t pid;
-	bool has_time, cleared, dropped;
-} frame;
+typedef perfetto_header frame;
 
 static void take_number(frame *p, const assay_field *f)
 {
@@ -293,8 +288,7 @@ static void take_number(frame *p, const assay_field *f)
 	}
 }
 
-/* Its messages go to x->fields. */
-static bool read_frame(perfetto *x, assay_str message, frame *out)
+bool perfetto_header_read(perfetto *x, assay_str message, perfetto_header *out)
 {
 	assay_proto c = assay_proto_on(message);
 	*out = (frame){.pid = -1};
@@ -325,7 +319,7 @@ static void read_packed(perfetto *x, assay_field f)
 					     : assay_unzstd(&x->unpacked, f.bytes, most);
 	assay_vec_reserve(&x->unpacked, x->unpacked.n + ASSAY_PAD);
 	x->unpacked_bytes += x->unpacked.n;
-	x->args_left += args_per_byte * x->unpacked.n;
+	x->args_left += PF_ARGS_PER_BYTE * (uint64_t)x->unpacked.n;
 	x->inside = true;
 	assay_proto c = assay_proto_on((assay_str){(const char *)x->unpacked.p, x->unpacked.n});
 	for (assay_field g; assay_proto_next(&c, &g);)
@@ -394,7 +388,7 @@ static void read_message(perfetto *x, const perfetto_packet *p, const assay_fiel
 static bool follow_sequence(perfetto *x, const frame *f, uint32_t sequence)
 {
 	perfetto_sequence *s = &x->sequences.p[sequence];
-	if (f->pid > 0)
+	if (f->pid > 0 && s->writer != f->pid) /* readers ahead look at it */
 		s->writer = f->pid;
 	if (f->cleared || f->flags & PF_STATE_CLEARED)
 		forget(x, s);
@@ -408,7 +402,7 @@ static bool follow_sequence(perfetto *x, const frame *f, uint32_t sequence)
 static void read_packet(perfetto *x, assay_str message)
 {
 	frame f;
-	if (!read_frame(x, message, &f)) {
+	if (!perfetto_header_read(x, message, &f)) {
 		assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
 		return;
 	}
@@ -432,13 +426,13 @@ static void read_packet(perfetto *x, assay_str message)
 
 /* ------------------------------------------------------------------ the file */
 
-/* All whole packets of the view; what they take. False: what follows is no packet, or is cut. */
-static bool read_view(perfetto *x, assay_view v, size_t *used)
+bool perfetto_view_read(perfetto *x, assay_view v, size_t most, size_t *used)
 {
 	assay_proto c = assay_proto_on((assay_str){v.p, v.n});
-	for (assay_field f; assay_proto_next(&c, &f);)
+	assay_field f;
+	for (; most && assay_proto_next(&c, &f); most--)
 		if (f.number == PF_TRACE_PACKET && f.wire == ASSAY_WIRE_BYTES) {
-			x->args_left += args_per_byte * f.whole.n;
+			x->args_left += PF_ARGS_PER_BYTE * (uint64_t)f.whole.n;
 			read_packet(x, f.bytes);
 		}
 	*used = (size_t)((const char *)c.p - v.p);
@@ -447,26 +441,42 @@ static bool read_view(perfetto *x, assay_view v, size_t *used)
 	return !c.bad && !(c.cut && v.end);
 }
 
-static void read_all(perfetto *x)
+void perfetto_tell_progress(const perfetto *x)
 {
-	enum { WINDOW = 1 << 20 };
-	assay_run *run = x->run;
+	const assay_run *run = x->run;
+	if (run->progress)
+		run->progress(run->progress_ctx, assay_input_path(x->in),
+			      assay_input_file_pos(x->in), assay_input_file_bytes(x->in));
+}
+
+enum { WINDOW = 1 << 20 };
+
+/* With several threads: some packets, then those behind them that are of the usual form. The less
+ * of these there are, the longer it is until the next try. */
+static void read_all(perfetto *x, perfetto_crew *crew)
+{
+	enum { LEAST = 64, MOST = 1 << 16, WORTH = 64 << 10 };
 	uint64_t pos = 0;
+	size_t many = crew ? LEAST : SIZE_MAX;
 	for (size_t used = 0, want = WINDOW;; pos += used) {
 		assay_view v = assay_input_view(x->in, pos, want);
-		if (!v.n || !read_view(x, v, &used))
+		if (!v.n || !perfetto_view_read(x, v, many, &used))
 			break;
+		if (crew && !(v.end && v.n - used < WORTH)) {
+			uint64_t end = perfetto_read_ahead(crew, pos + used);
+			many = end - pos - used >= WORTH ? LEAST : many < MOST ? 2 * many : many;
+			used = (size_t)(end - pos);
+		}
 		assay_input_drop(x->in, pos + used);
 		/* a packet that is longer than the window */
-		want = used < v.n ? assay_proto_need((assay_str){v.p + used, v.n - used}) : 0;
+		v = assay_input_view(x->in, pos + used, ASSAY_PROTO_HEAD);
+		want = v.n ? assay_proto_need((assay_str){v.p, v.n}) : 0;
 		want = want > WINDOW ? want : WINDOW;
-		if (run->progress)
-			run->progress(run->progress_ctx, assay_input_path(x->in),
-				      assay_input_file_pos(x->in), assay_input_file_bytes(x->in));
+		perfetto_tell_progress(x);
 	}
 }
 
-static void free_all(perfetto *x)
+void perfetto_free(perfetto *x)
 {
 	for (size_t i = 0; i < x->sequences.n; i++)
 		free_sequence(&x->sequences.p[i]);
@@ -530,10 +540,16 @@ static bool perfetto_read(assay_run *run, assay_input *in, assay_err *err)
 		      .stacks = {.part = &run->part},
 		      .last = INT64_MIN};
 	uint32_t source = run->part.source;
+	assay_arena crew_arena = {0};
 	(void)err;
 	for (int i = 0; i < ASSAY_T_COUNT; i++)
 		x.first[i] = assay_rows(&run->part.t, &assay_table_infos[i]);
-	read_all(&x);
+	unsigned threads = assay_run_threads(run);
+	perfetto_crew *crew = threads > 1 ? perfetto_crew_new(&x, threads, &crew_arena) : NULL;
+	read_all(&x, crew);
+	if (crew)
+		perfetto_crew_free(crew);
+	assay_arena_free(&crew_arena);
 	perfetto_finish(&x);
 	set_clock(&x, source);
 	run->part.t.source.records[source] += x.events;
@@ -542,7 +558,7 @@ static bool perfetto_read(assay_run *run, assay_input *in, assay_err *err)
 			run, "perfetto_packets",
 			"%s: %llu packets of other data sources were not read: only track events, counters, samples of threads and GPU work are",
 			assay_input_path(in), (unsigned long long)x.other);
-	free_all(&x);
+	perfetto_free(&x);
 	return true;
 }
 

@@ -245,7 +245,26 @@ typedef struct perfetto {
 	uint64_t events;
 	uint64_t other; /* packets of other data sources */
 	int64_t last;   /* end of the latest row */
+	/* Of a reader ahead (perfetto_ahead.c), whose part has its own strings: texts of the run's,
+	 * and whether it met what only the first reader can read. */
+	const assay_str *texts;
+	size_t texts_n;
+	bool ahead, odd;
 } perfetto;
+
+/* The text of a string that a sequence has a number for. */
+static inline assay_str perfetto_text(const perfetto *x, assay_sid sid)
+{
+	if (!x->ahead)
+		return assay_pool_get(&x->part->strings, sid);
+	return sid < x->texts_n ? x->texts[sid] : (assay_str){"", 0};
+}
+
+/* True for a reader ahead, which gives up the packet. */
+static inline bool perfetto_is_beyond(perfetto *x)
+{
+	return x->odd |= x->ahead;
+}
 
 /* One packet's frame. */
 typedef struct perfetto_packet {
@@ -254,7 +273,40 @@ typedef struct perfetto_packet {
 	bool has_ts;
 } perfetto_packet;
 
-/* perfetto.c: what a sequence calls by this number from here on. */
+/* Fields of a packet that are no messages. */
+typedef struct perfetto_header {
+	uint64_t sequence, time, flags;
+	uint32_t clock;
+	int64_t pid;
+	bool has_time, cleared, dropped;
+} perfetto_header;
+
+/* One event. */
+typedef struct perfetto_event {
+	int64_t ts, dur; /* dur -1: its end is another event */
+	unsigned type;
+	uint32_t track;
+	assay_sid name, cat;
+	unsigned category; /* index in categories */
+	bool has_track, has_value;
+	bool timed;    /* by its packet or itself */
+	bool own_name; /* not one that its sequence has a number for */
+	uint64_t uuid, flow;
+	double value;
+	assay_str legacy;
+	uint32_t stack; /* in known_stacks; ASSAY_NO_ROW */
+} perfetto_event;
+
+/* perfetto.c */
+void perfetto_free(perfetto *x); /* but for its part */
+void perfetto_tell_progress(const perfetto *x);
+enum { PF_ARGS_PER_BYTE = 16 }; /* of the file, added to args_left */
+/* Its messages go to x->fields; false when it is none. */
+bool perfetto_header_read(perfetto *x, assay_str message, perfetto_header *out);
+/* At most so many whole packets of the view, and what they take. False: what follows is no packet,
+ * or is cut. */
+bool perfetto_view_read(perfetto *x, assay_view v, size_t most, size_t *used);
+/* What a sequence calls by this number from here on. */
 void perfetto_set_interned(perfetto *x, uint32_t sequence, perfetto_interned kind, uint64_t iid,
 			   uint32_t value);
 
@@ -302,10 +354,23 @@ bool perfetto_afford(perfetto *x, size_t n);
 /* Numbers of a repeated field, which is one field or many. */
 void perfetto_numbers_add(perfetto_numbers *to, const assay_field *f, bool fixed);
 void perfetto_event_read(perfetto *x, const perfetto_packet *p, assay_str message);
+/* The same in two steps, for events of the usual form: by a reader ahead, false for others; and by
+ * the first, when the time is known. */
+bool perfetto_event_parse(perfetto *x, uint32_t sequence, assay_str message, perfetto_event *e,
+			  perfetto_args *a);
+void perfetto_event_place(perfetto *x, const perfetto_packet *p, perfetto_event *e,
+			  const perfetto_args *a);
 /* The thread, or with tid -1 the process, of what names no track. */
 uint32_t perfetto_thread_track(perfetto *x, uint32_t sequence, int64_t pid, int64_t tid);
 /* Microseconds since the sequence's last such time, as old Chrome has them; false: out of range. */
 bool perfetto_old_time(perfetto *x, uint32_t sequence, int64_t delta_us, int64_t *ts);
+
+/* perfetto_ahead.c: packets from pos on, by several threads, as long as they are events of the
+ * usual form. Returns where the next one is. */
+typedef struct perfetto_crew perfetto_crew;
+perfetto_crew *perfetto_crew_new(perfetto *first, unsigned threads, assay_arena *a);
+void perfetto_crew_free(perfetto_crew *c);
+uint64_t perfetto_read_ahead(perfetto_crew *c, uint64_t pos);
 
 /* perfetto_stacks.c */
 void perfetto_stacks_interned(perfetto *x, uint32_t sequence, assay_str message);

@@ -92,7 +92,7 @@ static unsigned known_arg(perfetto *x, assay_sid key)
 	while (x->arg_of.n <= key)
 		*assay_push(&x->arg_of) = 0;
 	if (!x->arg_of.p[key]) {
-		assay_str name = assay_pool_get(&x->part->strings, key);
+		assay_str name = perfetto_text(x, key);
 		unsigned i = 0;
 		while (i < ASSAY_COUNT_OF(known) && !assay_str_is(name, known[i].name))
 			i++;
@@ -173,7 +173,8 @@ static void read_parts(perfetto *x, uint32_t sequence, assay_str message, note *
 			uint32_t sid = perfetto_interned_get(x, sequence, PF_IS_KEY, f.value);
 			n->key = sid == ASSAY_MAP_ABSENT ? 0 : sid;
 		} else if (f.number == PF_NOTE_NAME && f.wire == ASSAY_WIRE_BYTES) {
-			n->key = assay_intern(&x->part->strings, f.bytes);
+			if (!perfetto_is_beyond(x))
+				n->key = assay_intern(&x->part->strings, f.bytes);
 		} else {
 			n->value = f;
 			n->has = true;
@@ -182,7 +183,7 @@ static void read_parts(perfetto *x, uint32_t sequence, assay_str message, note *
 	n->text = n->value.bytes;
 	if (n->has && n->value.number == PF_NOTE_TEXT_IID) {
 		uint32_t sid = perfetto_interned_get(x, sequence, PF_IS_TEXT, n->value.value);
-		n->text = assay_pool_get(&x->part->strings, sid == ASSAY_MAP_ABSENT ? 0 : sid);
+		n->text = perfetto_text(x, sid == ASSAY_MAP_ABSENT ? 0 : sid);
 	}
 }
 
@@ -241,7 +242,7 @@ static void put_nested(perfetto *x, uint32_t sequence, const note *n, unsigned d
 			continue;
 		note inner;
 		note_parts(x, sequence, f.bytes, &inner);
-		assay_str key = assay_pool_get(&x->part->strings, inner.key);
+		assay_str key = perfetto_text(x, inner.key);
 		if (!perfetto_afford(x, MEMBER_BYTES + key.n + inner.text.n))
 			break;
 		if (dict)
@@ -288,7 +289,7 @@ static void put_value(perfetto *x, uint32_t sequence, const note *n, unsigned de
 
 static void put_member(perfetto *x, uint32_t sequence, const note *n)
 {
-	assay_str key = assay_pool_get(&x->part->strings, n->key);
+	assay_str key = perfetto_text(x, n->key);
 	if (!key.n || !perfetto_afford(x, MEMBER_BYTES + key.n + n->text.n))
 		return;
 	assay_jsonw_key(&x->json, key);

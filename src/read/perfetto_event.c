@@ -69,26 +69,14 @@ static const uint64_t *const host_places[] = {
 #undef X
 };
 
-/* One event, before its annotations are read. */
-typedef struct event {
-	int64_t ts, dur; /* dur -1: its end is another event */
-	unsigned type;
-	uint32_t track;
-	assay_sid name, cat;
-	unsigned category; /* index in categories */
-	bool has_track, has_value;
-	uint64_t uuid, flow;
-	double value;
-	assay_str legacy;
-	uint32_t stack; /* in known_stacks; ASSAY_NO_ROW */
-} event;
+typedef perfetto_event event;
 
 static unsigned category_of(perfetto *x, assay_sid cat)
 {
 	while (x->category_of.n <= cat)
 		*assay_push(&x->category_of) = 0;
 	if (!x->category_of.p[cat]) {
-		assay_str name = assay_pool_get(&x->part->strings, cat);
+		assay_str name = perfetto_text(x, cat);
 		unsigned i = 0;
 		while (i < ASSAY_COUNT_OF(categories) && !assay_str_is(name, categories[i].name))
 			i++;
@@ -125,9 +113,11 @@ static void take_bytes(perfetto *x, uint32_t sequence, event *e, const assay_fie
 		break;
 	case PF_EVENT_NAME:
 		e->name = assay_intern(strings, f->bytes);
+		e->own_name = true;
 		break;
 	case PF_EVENT_CATEGORY:
-		take_category(x, e, assay_intern(strings, f->bytes));
+		if (!perfetto_is_beyond(x))
+			take_category(x, e, assay_intern(strings, f->bytes));
 		break;
 	case PF_EVENT_CATEGORY_IID:
 		for (assay_str list = f->bytes; assay_proto_varint(&list, &iid);)
@@ -137,7 +127,8 @@ static void take_bytes(perfetto *x, uint32_t sequence, event *e, const assay_fie
 		e->legacy = f->bytes;
 		break;
 	case PF_EVENT_CALLSTACK:
-		e->stack = perfetto_stack_inline(x, f->bytes);
+		if (!perfetto_is_beyond(x))
+			e->stack = perfetto_stack_inline(x, f->bytes);
 		break;
 	default:
 		break;
@@ -172,6 +163,7 @@ static void take_number(perfetto *x, uint32_t sequence, event *e, const assay_fi
 		break;
 	case PF_EVENT_NAME_IID:
 		e->name = interned(x, sequence, PF_IS_NAME, f->value);
+		e->own_name = false;
 		break;
 	case PF_EVENT_CATEGORY_IID:
 		take_category(x, e, interned(x, sequence, PF_IS_CATEGORY, f->value));
@@ -185,7 +177,8 @@ static void take_number(perfetto *x, uint32_t sequence, event *e, const assay_fi
 		e->has_value = true;
 		break;
 	case PF_EVENT_STACK_IID:
-		e->stack = perfetto_stack_of(x, sequence, f->value);
+		if (!perfetto_is_beyond(x))
+			e->stack = perfetto_stack_of(x, sequence, f->value);
 		break;
 	case PF_EVENT_FLOW:
 	case PF_EVENT_FLOW_OLD:
@@ -215,6 +208,8 @@ bool perfetto_old_time(perfetto *x, uint32_t sequence, int64_t delta_us, int64_t
 static void take_old_time(perfetto *x, uint32_t sequence, event *e, const assay_field *f)
 {
 	int64_t us = assay_field_i64(f);
+	if (perfetto_is_beyond(x))
+		return;
 	if (f->number == PF_EVENT_DELTA_US)
 		perfetto_old_time(x, sequence, us, &e->ts);
 	else if (us >= -old_most && us <= old_most)
@@ -250,17 +245,21 @@ static bool take_extra(perfetto *x, const assay_field *f)
 	return to;
 }
 
+/* False when it is no whole message. */
 static bool read_parts(perfetto *x, const perfetto_packet *p, assay_str message, event *e)
 {
 	assay_proto c = assay_proto_on(message);
-	bool timed = p->has_ts;
-	*e = (event){.ts = p->ts, .dur = -1, .category = UNKNOWN_CATEGORY, .stack = ASSAY_NO_ROW};
+	*e = (event){.ts = p->ts,
+		     .dur = -1,
+		     .timed = p->has_ts,
+		     .category = UNKNOWN_CATEGORY,
+		     .stack = ASSAY_NO_ROW};
 	x->notes.n = x->value[0].n = x->value[1].n = 0;
 	x->value_track[0].n = x->value_track[1].n = 0;
 	for (assay_field f; assay_proto_next_padded(&c, &f);) {
 		if (f.number == PF_EVENT_DELTA_US || f.number == PF_EVENT_ABSOLUTE_US) {
 			take_old_time(x, p->sequence, e, &f);
-			timed = true;
+			e->timed = true;
 		} else if (f.number == PF_EVENT_GPU && f.wire == ASSAY_WIRE_BYTES) {
 			take_submitted(e, f.bytes);
 		} else if (take_extra(x, &f)) {
@@ -271,11 +270,7 @@ static bool read_parts(perfetto *x, const perfetto_packet *p, assay_str message,
 			take_number(x, p->sequence, e, &f);
 		}
 	}
-	if (c.bad || c.cut || !timed) {
-		assay_count(x->part, timed ? ASSAY_ISSUE_bad_record : ASSAY_ISSUE_no_duration, 1);
-		return false;
-	}
-	return true;
+	return !c.bad && !c.cut;
 }
 
 /* ------------------------------------------------------------------ which track */
@@ -488,41 +483,48 @@ static void add_stream(perfetto *x, const event *e, const perfetto_args *a)
 	*assay_push(&x->stream_tracks) = e->track;
 }
 
-/* The slice's row; its table, or PF_NO_TABLE for what is made of other rows. */
-static uint8_t add_slice(perfetto *x, uint32_t sequence, const event *e, uint32_t *row)
+/* What a slice becomes. */
+typedef struct slice {
+	unsigned to, kind;
+	uint64_t places;
+} slice;
+
+static slice slice_of(const event *e)
 {
 	bool known = e->category != UNKNOWN_CATEGORY;
 	unsigned to = known ? categories[e->category].to : TO_HOST;
 	unsigned kind = known ? categories[e->category].kind : ASSAY_HOST_OTHER;
 	uint64_t again = known && categories[e->category].amd ? BIT(TIMES) : 0;
-	perfetto_args a;
 	if (e->type == PF_INSTANT && to == TO_HOST)
 		kind = ASSAY_HOST_INSTANT;
-	if (to == TO_NOTHING)
+	return (slice){to, kind,
+		       again | (to == TO_HOST   ? *host_places[kind]
+				: to == TO_GPU  ? places_gpu
+				: to == TO_SYNC ? places_sync
+				: to == TO_MARK ? places_mark
+						: 0)};
+}
+
+/* The slice's row; its table, or PF_NO_TABLE for what is made of other rows. */
+static uint8_t add_slice(perfetto *x, const event *e, const perfetto_args *a, uint32_t *row)
+{
+	slice s = slice_of(e);
+	if (s.to == TO_NOTHING || perfetto_has(a, PF_DERIVED))
 		return PF_NO_TABLE;
-	perfetto_args_read(x, sequence,
-			   again | (to == TO_HOST   ? *host_places[kind]
-				    : to == TO_GPU  ? places_gpu
-				    : to == TO_SYNC ? places_sync
-				    : to == TO_MARK ? places_mark
-						    : 0),
-			   &a);
-	if (perfetto_has(&a, PF_DERIVED))
-		return PF_NO_TABLE;
-	if (to == TO_STREAM) {
-		add_stream(x, e, &a);
+	if (s.to == TO_STREAM) {
+		add_stream(x, e, a);
 		return PF_NO_TABLE;
 	}
-	*row = to == TO_HOST   ? add_host(x, e, &a, (assay_host_kind)kind)
-	       : to == TO_GPU  ? add_gpu(x, e, &a)
-	       : to == TO_SYNC ? add_sync(x, e, &a)
-	       : to == TO_MARK ? add_mark(x, e, &a)
-			       : add_look(x, e, &a);
-	return to == TO_HOST   ? ASSAY_T_host
-	       : to == TO_GPU  ? ASSAY_T_gpu
-	       : to == TO_SYNC ? ASSAY_T_sync
-	       : to == TO_MARK ? ASSAY_T_mark
-			       : ASSAY_T_sample;
+	*row = s.to == TO_HOST   ? add_host(x, e, a, (assay_host_kind)s.kind)
+	       : s.to == TO_GPU  ? add_gpu(x, e, a)
+	       : s.to == TO_SYNC ? add_sync(x, e, a)
+	       : s.to == TO_MARK ? add_mark(x, e, a)
+				 : add_look(x, e, a);
+	return s.to == TO_HOST   ? ASSAY_T_host
+	       : s.to == TO_GPU  ? ASSAY_T_gpu
+	       : s.to == TO_SYNC ? ASSAY_T_sync
+	       : s.to == TO_MARK ? ASSAY_T_mark
+				 : ASSAY_T_sample;
 }
 
 static void add_end(perfetto *x, const event *e, uint8_t table, uint32_t row, assay_sid args)
@@ -607,37 +609,82 @@ static bool from_legacy(perfetto *x, const perfetto_packet *p, event *e)
 	return e->type != 0;
 }
 
+/* The annotations of what becomes a row, or ends one. */
+static void read_args(perfetto *x, uint32_t sequence, const event *e, perfetto_args *a)
+{
+	a->has = 0;
+	a->rest = 0;
+	if (e->type == PF_SLICE_BEGIN || e->type == PF_INSTANT) {
+		slice s = slice_of(e);
+		if (s.to != TO_NOTHING)
+			perfetto_args_read(x, sequence, s.places, a);
+	} else if (e->type == PF_SLICE_END && x->notes.n) {
+		perfetto_args_read(x, sequence, BIT(TIMES), a);
+	}
+}
+
+static void add_event(perfetto *x, event *e, const perfetto_args *a)
+{
+	uint32_t row = ASSAY_NO_ROW;
+	if (e->type == PF_SLICE_BEGIN) {
+		uint8_t table = add_slice(x, e, a, &row);
+		if (e->dur < 0)
+			add_end(x, e, table, row, 0);
+	} else if (e->type == PF_SLICE_END) {
+		add_end(x, e, PF_END_OF_SLICE, row, a->rest);
+	} else if (e->type == PF_INSTANT) {
+		e->dur = 0;
+		add_slice(x, e, a, &row);
+	} else if (e->type == PF_COUNTER && e->has_value) {
+		add_counter(x, e, e->track, e->value);
+	} else {
+		assay_count(x->part, ASSAY_ISSUE_unknown_phase, 1);
+	}
+	if (e->ts + (e->dur > 0 ? e->dur : 0) > x->last)
+		x->last = e->ts + (e->dur > 0 ? e->dur : 0);
+}
+
 void perfetto_event_read(perfetto *x, const perfetto_packet *p, assay_str message)
 {
 	event e;
+	perfetto_args a;
 	x->events++;
-	if (!read_parts(x, p, message, &e))
+	bool whole = read_parts(x, p, message, &e);
+	if (!whole || !e.timed) {
+		assay_count(x->part, e.timed ? ASSAY_ISSUE_bad_record : ASSAY_ISSUE_no_duration, 1);
 		return;
+	}
 	e.track = track_of(x, p, &e);
 	if (e.legacy.p && !from_legacy(x, p, &e)) {
 		assay_count(x->part, ASSAY_ISSUE_unknown_phase, 1);
 		return;
 	}
-	uint32_t row = ASSAY_NO_ROW;
-	if (e.type == PF_SLICE_BEGIN) {
-		uint8_t table = add_slice(x, p->sequence, &e, &row);
-		if (e.dur < 0)
-			add_end(x, &e, table, row, 0);
-	} else if (e.type == PF_SLICE_END) {
-		perfetto_args a = {0};
-		if (x->notes.n)
-			perfetto_args_read(x, p->sequence, BIT(TIMES), &a);
-		add_end(x, &e, PF_END_OF_SLICE, row, a.rest);
-	} else if (e.type == PF_INSTANT) {
-		e.dur = 0;
-		add_slice(x, p->sequence, &e, &row);
-	} else if (e.type == PF_COUNTER && e.has_value) {
-		add_counter(x, &e, e.track, e.value);
-	} else {
-		assay_count(x->part, ASSAY_ISSUE_unknown_phase, 1);
-	}
+	read_args(x, p->sequence, &e, &a);
+	add_event(x, &e, &a);
 	add_extra(x, p->sequence, &e, 0);
 	add_extra(x, p->sequence, &e, 1);
-	if (e.ts + (e.dur > 0 ? e.dur : 0) > x->last)
-		x->last = e.ts + (e.dur > 0 ? e.dur : 0);
+}
+
+bool perfetto_event_parse(perfetto *x, uint32_t sequence, assay_str message, perfetto_event *e,
+			  perfetto_args *a)
+{
+	perfetto_packet p = {.sequence = sequence, .has_ts = true};
+	if (!read_parts(x, &p, message, e) || x->odd || e->legacy.p || x->value[0].n ||
+	    x->value[1].n)
+		return false;
+	read_args(x, sequence, e, a);
+	return !x->odd;
+}
+
+void perfetto_event_place(perfetto *x, const perfetto_packet *p, perfetto_event *e,
+			  const perfetto_args *a)
+{
+	x->events++;
+	if (!p->has_ts) {
+		assay_count(x->part, ASSAY_ISSUE_no_duration, 1);
+		return;
+	}
+	e->ts = p->ts;
+	e->track = track_of(x, p, e);
+	add_event(x, e, a);
 }
