@@ -63,22 +63,31 @@ static bool is_form(const char *word)
 	return false;
 }
 
+static bool show_schema(const assay_sql *sql, const char *table)
+{
+	bool ok = assay_sql_schema(stdout, &sql->views, table);
+	if (!ok)
+		fprintf(stderr, "assay sql: there is no table '%s'\n", table);
+	return ok;
+}
+
 /* A line that begins with a dot. False: leave. */
-static bool dot_command(assay_sql *sql, char *line, assay_sql_form *form)
+static bool dot_command(assay_sql *sql, char *line, assay_sql_form *form, bool *ok)
 {
 	const char *word = strtok(line, " \t\r\n;"), *operand = strtok(NULL, " \t\r\n;");
 	if (!strcmp(word, ".quit") || !strcmp(word, ".exit"))
 		return false;
 	if (!strcmp(word, ".schema") || !strcmp(word, ".tables")) {
-		if (!assay_sql_schema(stdout, &sql->views, operand))
-			fprintf(stderr, "assay sql: there is no table '%s'\n", operand);
+		*ok = show_schema(sql, operand) && *ok;
 	} else if (!strcmp(word, ".mode") && operand && is_form(operand)) {
 		*form = form_of(operand);
 	} else {
-		if (strcmp(word, ".help") != 0)
+		bool help = !strcmp(word, ".help");
+		if (!help)
 			fprintf(stderr, "assay sql: %s%s%s is no command of the prompt\n", word,
 				operand ? " " : "", operand ? operand : "");
-		fputs(prompt_help, stdout);
+		fputs(prompt_help, help ? stdout : stderr);
+		*ok = help && *ok;
 	}
 	return true;
 }
@@ -133,7 +142,7 @@ static bool take_line(assay_sql *sql, char *line, assay_sql_form *form, statemen
 		      bool *ok)
 {
 	if (!text->n && line[0] == '.')
-		return dot_command(sql, line, form);
+		return dot_command(sql, line, form, ok);
 	size_t n = strlen(line);
 	assay_vec_reserve(text, text->n + n + 2);
 	memcpy(text->p + text->n, line, n);
@@ -173,18 +182,27 @@ static bool converse(assay_sql *sql, assay_sql_form form)
 }
 
 /* The last operand is a statement when it is no file. */
-static const char *take_statement(char **operands, int *n)
+static char *take_statement(char **operands, int *n)
 {
 	if (*n < 2 || access(operands[*n - 1], F_OK) == 0)
 		return NULL;
 	return operands[--*n];
 }
 
+/* A statement of the command line, or a command of the prompt, as people give them to sqlite3. */
+static bool answer_operand(assay_sql *sql, char *text, assay_sql_form form)
+{
+	bool ok = true;
+	if (*text != '.')
+		return answer(sql, text, form);
+	dot_command(sql, text, &form, &ok);
+	return ok;
+}
+
 static int sql_run(const void *args, char **operands, int n)
 {
 	const struct sql_args *a = args;
-	const char *text = take_statement(operands, &n);
-	char *kept = operands[n];
+	char *text = take_statement(operands, &n), *kept = operands[n];
 	operands[n] = NULL;
 	int status;
 	assay_run *run = assay_cmd_events(operands, n, a->ranks, ASSAY_NEEDS_FINDINGS, &status);
@@ -199,9 +217,9 @@ static int sql_run(const void *args, char **operands, int n)
 	if (!ok)
 		assay_cmd_error(&err);
 	else if (a->schema)
-		assay_sql_schema(stdout, &sql.views, text);
+		ok = show_schema(&sql, text);
 	else
-		ok = text ? answer(&sql, text, form_of(a->format))
+		ok = text ? answer_operand(&sql, text, form_of(a->format))
 			  : converse(&sql, form_of(a->format));
 	assay_sql_close(&sql);
 	assay_run_free(run);

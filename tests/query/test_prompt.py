@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The prompt of `assay sql` on a terminal: keys, earlier lines, Ctrl-C. Every step waits for what it looks for."""
+"""The prompt of `assay sql` on a terminal: keys, earlier lines, Ctrl-C. Every step waits for what it looks for. Its commands on the command line."""
 import os
 import pathlib
 import pty
@@ -78,4 +78,11 @@ with tempfile.TemporaryDirectory() as home:
     kept = pathlib.Path(home, ".local/state/assay/sql_history")
     tap.ok("lines are kept for the next time, for the user alone",
            kept.read_text().startswith("select 40 + 2 answer;\n") and kept.stat().st_mode & 0o777 == 0o600, kept)
+RUN = tap.ROOT / "demo/train.json.gz"
+listed = tap.run("sql", RUN, "--schema", "steps")
+tap.ok("commands of the prompt can be given as a statement", listed[0] == 0 and listed[1].startswith("steps: ") and tap.run("sql", RUN, ".schema steps") == listed, listed)
+tap.ok("all tables too", tap.run("sql", RUN, ".tables") == tap.run("sql", RUN, "--schema"))
+for name, words, said in (("a table", ["--schema", "stps"], "no table 'stps'"), ("a table of a command", [".schema stps"], "no table 'stps'"), ("a command", [".tbles"], ".tbles is no command")):
+    rc, out, err = tap.run("sql", RUN, *words)
+    tap.ok(f"{name} that is not there is said and fails", rc == 1 and not out and said in err, (rc, out[:80], err))
 tap.done()
