@@ -104,8 +104,6 @@ static void settle(assay_rt_config *conf)
 		conf->sample_us = 50;
 	if (conf->tick_ms > conf->flush_ms)
 		conf->tick_ms = conf->flush_ms;
-	if (conf->tick_ms < 1)
-		conf->tick_ms = 1;
 	if (conf->buffer_bytes < 16384)
 		conf->buffer_bytes = 16384;
 	if (conf->keep_bytes < 0 || conf->keep_bytes > (int64_t)ASSAY_KEEP_MOST)
@@ -119,7 +117,6 @@ bool assay_conf_parse(const char *text, assay_rt_config *conf)
 	if (!text || strncmp(text, "1;", 2))
 		return false;
 	*conf = (assay_rt_config){.flush_ms = 100,
-				  .tick_ms = 10,
 				  .ring_bytes = 1 << 20,
 				  .buffer_bytes = 256 << 10,
 				  .sample_us = 1000,

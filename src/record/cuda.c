@@ -384,6 +384,7 @@ static void begin(void)
 
 const assay_rt_hooks assay_cuda_hooks = {
 	.name = "cuda",
+	.tick_ms = 5,
 	.tick = tick,
 	.finish = finish,
 	.forked = forked,

@@ -13,8 +13,9 @@
 #include "record/cuda_share.h"
 
 enum {
-	ONE_IN = 32,   /* launches, of which the nodes are told of one */
-	TICKS_MAX = 5, /* that a moment without a launch lasts */
+	ONE_IN = 32,        /* launches, of which the nodes are told of one */
+	LOOKS_MAX = 5,      /* that a moment without a launch lasts */
+	LOOK_NS = 18000000, /* at least between two looks: switching is not cheap */
 };
 #define QUIET_NS  1000000000ll /* since a graph was made */
 #define UNSEEN_NS 5000000000ll /* since calls are seen: one may have been in the making before */
@@ -40,8 +41,8 @@ static struct {
 	int64_t since; /* ... since then; 0: since the start */
 	bool open;     /* nodes are told */
 	bool stuck;    /* and will be until the end */
-	uint32_t made_before, opened_at, closed_at, need, ticks;
-	int64_t closed;
+	uint32_t made_before, opened_at, closed_at, need, looks;
+	int64_t closed, looked;
 } graphs = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 bool assay_graphs_traced(void)
@@ -118,7 +119,7 @@ static bool may_open(int64_t now)
 static void open_moment(void)
 {
 	graphs.opened_at = atomic_load(&graphs.launched);
-	graphs.ticks = 0;
+	graphs.looks = 0;
 	graphs.open = true;
 	graphs.cupti->disable(CUPTI_GRAPH_TRACE);
 }
@@ -167,11 +168,14 @@ void assay_graphs_tick(void)
 {
 	pthread_mutex_lock(&graphs.lock);
 	int64_t now = assay_rt_now();
-	bool goes_on = graphs.sampled && graphs.seen && !graphs.stuck;
+	bool goes_on =
+		graphs.sampled && graphs.seen && !graphs.stuck && now - graphs.looked >= LOOK_NS;
+	if (goes_on)
+		graphs.looked = now;
 	if (goes_on && !graphs.open && may_open(now))
 		open_moment();
 	else if (goes_on && graphs.open &&
-		 (atomic_load(&graphs.launched) != graphs.opened_at || ++graphs.ticks == TICKS_MAX))
+		 (atomic_load(&graphs.launched) != graphs.opened_at || ++graphs.looks == LOOKS_MAX))
 		close_moment(now);
 	pthread_mutex_unlock(&graphs.lock);
 }

@@ -376,6 +376,7 @@ static void tick(void)
 
 static const assay_rt_hooks hooks = {
 	.name = "rocm",
+	.tick_ms = 10,
 	.tick = tick,
 	.finish = finish,
 	.forked = forked,

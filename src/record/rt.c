@@ -177,11 +177,12 @@ bool assay_rt_thread(void *(*run)(void *))
 
 static void *tick_on(void *unused)
 {
+	enum { OFF_PERIODS = 4 };
 	(void)unused;
 	prctl(PR_SET_NAME, "assay-tick");
 	int64_t period = (int64_t)rt.conf.tick_ms * 1000000;
 	while (!atomic_load(&rt.stopping)) {
-		assay_control_rest(period);
+		assay_control_rest(assay_rt_recording() ? period : OFF_PERIODS * period);
 		if (atomic_load(&rt.stopping))
 			break;
 		assay_rt_watch_ways_out();
@@ -378,6 +379,9 @@ bool assay_rt_start(const assay_rt_hooks *hooks)
 	bool ok = atomic_load(&rt.on) && rt.file;
 	if (!ok && assay_conf_parse(getenv("ASSAY_RECORD"), &rt.conf)) {
 		rt.hooks = hooks;
+		if (!rt.conf.tick_ms)
+			rt.conf.tick_ms = hooks->tick_ms < rt.conf.flush_ms ? hooks->tick_ms
+									    : rt.conf.flush_ms;
 		ok = register_once() && start_locked();
 	}
 	pthread_mutex_unlock(&rt.lock);

@@ -30,15 +30,15 @@
 /* From the variable ASSAY_RECORD that `assay record` sets: "1;key=value;..." with % escapes. An
  * unknown key is ignored; another version switches recording off. */
 typedef struct assay_rt_config {
-	char dir[768];         /* run directory */
-	char rings[768];       /* directory of the ring files; the run directory when empty */
-	char range[128];       /* record only inside ranges of this name; empty: always */
-	char steps[128];       /* --steps-from, told to the reader */
-	char skip[64];         /* vendor record kinds to leave out, "36.38" */
-	bool paused;           /* start switched off; these three unless there is a control page */
-	int64_t from, until;   /* record only in this span of CLOCK_BOOTTIME; 0: open */
-	uint32_t flush_ms;     /* between writes to the file, default 100 */
-	uint32_t tick_ms;      /* between calls of hooks.tick, default 10, at most flush_ms */
+	char dir[768];       /* run directory */
+	char rings[768];     /* directory of the ring files; the run directory when empty */
+	char range[128];     /* record only inside ranges of this name; empty: always */
+	char steps[128];     /* --steps-from, told to the reader */
+	char skip[64];       /* vendor record kinds to leave out, "36.38" */
+	bool paused;         /* start switched off; these three unless there is a control page */
+	int64_t from, until; /* record only in this span of CLOCK_BOOTTIME; 0: open */
+	uint32_t flush_ms;   /* between writes to the file, default 100 */
+	uint32_t tick_ms; /* between calls of hooks.tick, default hooks.tick_ms, at most flush_ms */
 	uint32_t ring_bytes;   /* of each thread, default 1 MiB */
 	uint32_t buffer_bytes; /* of each vendor buffer, default 256 KiB */
 	bool all_api;   /* record calls that neither launch, copy, allocate, order nor wait too */
@@ -60,6 +60,7 @@ typedef struct assay_rt_config {
 
 typedef struct assay_rt_hooks {
 	const char *name;     /* "cuda", "rocm" */
+	uint32_t tick_ms;     /* when the configuration has none; four times that while off */
 	void (*tick)(void);   /* every tick_ms, on a thread of the recorder's; may be NULL */
 	void (*finish)(void); /* once, at exit, before the last drain; may be NULL */
 	void (*forked)(void); /* in a forked child, before anything else; may be NULL */

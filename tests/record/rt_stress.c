@@ -56,7 +56,7 @@ static void tick(void)
 	assay_rt_bulk_close();
 }
 
-static const assay_rt_hooks hooks = {.name = "stress", .tick = tick};
+static const assay_rt_hooks hooks = {.name = "stress", .tick_ms = 10, .tick = tick};
 
 static void run_threads(int n)
 {
