@@ -3,6 +3,7 @@
 #include "analyze/idle_lines.h"
 #include "base/fmt.h"
 #include "base/test.h"
+#include "model/by_hand.h"
 #include "model/native.h"
 #include "names/copies.h"
 #include "names/words.h"
@@ -196,12 +197,14 @@ void assay_place_stacks(const assay_tables *t, uint32_t own, const assay_place_t
 	}
 }
 
-/* Work of the window that was launched there; the share of all kernels' time. */
+/* Work of the window that was launched there; the share of all kernels' time. All of it, where most
+ * of it is gradients, which other threads launch: nobody does without backward(). */
 static double launched_there(const assay_run *run, const assay_window *w, const bool *is,
 			     assay_place_time *out)
 {
 	const assay_tables *t = &run->part.t;
 	int64_t all = 0, mine = 0;
+	uint64_t gradients = 0;
 	out->work = out->sent = 0;
 	out->kernels = out->copies = out->bytes = 0;
 	for (uint32_t g = 0; g < t->gpu.n; g++) {
@@ -216,6 +219,7 @@ static double launched_there(const assay_run *run, const assay_window *w, const 
 			continue;
 		mine += kernel ? dur : 0;
 		out->kernels += kernel;
+		gradients += kernel && t->api.lent[t->host.detail[t->launch.host[g]]];
 		out->copies += copy;
 		out->bytes += copy && t->gpu.bytes[g] > 0 ? (uint64_t)t->gpu.bytes[g] : 0;
 		out->work += dur;
@@ -223,6 +227,8 @@ static double launched_there(const assay_run *run, const assay_window *w, const 
 		    assay_copy_from_host(assay_copy_way_of(assay_text(run, t->gpu.name[g]))))
 			out->sent += dur;
 	}
+	if (gradients * 2 > out->kernels)
+		return 1;
 	return all ? (double)mine / (double)all : 0;
 }
 
@@ -340,6 +346,27 @@ TEST(a_line_of_the_program_stands_before_a_longer_one_in_libraries)
 	CHECK_EQ(foremost(t, p, 2).stack, launcher);
 	CHECK_EQ(foremost(t, p, 1).stack, launcher);
 	CHECK_EQ(foremost(t, p, 0).stack, ASSAY_NO_ROW);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(nobody_does_without_the_line_of_backward)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_window w = {.device = 0, .to = 1000};
+	assay_place_time there;
+	uint32_t train = hand_call(run, ASSAY_NO_ROW, "train", true),
+		 forward = hand_call(run, ASSAY_NO_ROW, "forward", true);
+	for (int i = 0; i < 2; i++) {
+		uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", i, 1);
+		t->host.detail[call] = assay_add(t, ASSAY_T_api);
+		t->api.stack[t->host.detail[call]] = i ? forward : train;
+		assay_hand_gpu(run, "kernel", 100 * i, i ? 90 : 10, call);
+	}
+	CHECK(assay_place_time_of(run, &w, train, &there)); /* a tenth of the work */
+	t->api.lent[0] = 1;
+	CHECK(!assay_place_time_of(run, &w, train, &there));
 	assay_run_free(run);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include "analyze/detour.h"
 #include "analyze/finding.h"
 #include "analyze/idle_lines.h"
+#include "analyze/idle_named.h"
 #include "analyze/idle_where.h"
 #include "analyze/unnamed.h"
 #include "analyze/own_frames.h"
@@ -96,15 +97,6 @@ static double explained(const assay_find_ctx *c)
 	return c->w->idle ? 1 - (double)dark / (double)c->w->idle : 1;
 }
 
-static void add_fact(assay_found *f, const char *text)
-{
-	for (int i = 0; text && i < ASSAY_FACTS_MAX; i++)
-		if (!f->fact[i]) {
-			f->fact[i] = text;
-			return;
-		}
-}
-
 static void add_facts(const assay_run *run, const assay_find_ctx *c, int cause,
 		      const assay_idle_name *in, assay_found *f)
 {
@@ -113,20 +105,22 @@ static void add_facts(const assay_run *run, const assay_find_ctx *c, int cause,
 	uint32_t gap = c->w->longest[cause];
 	int64_t steps = c->steps && !f->once ? (int64_t)c->steps : 1;
 	if (gap != ASSAY_NO_ROW)
-		add_fact(f,
-			 assay_printf(c->scratch, "%s gap%s, the longest %s before %s",
-				      assay_fmt_count(count, c->w->gaps[cause]),
-				      c->w->gaps[cause] == 1 ? "" : "s",
-				      assay_fmt_time(longest, c->w->longest_part[cause]),
-				      assay_fmt_kernel(
-					      c->scratch,
-					      assay_text(run, t->gpu.name[t->gap.gpu[gap]]), 60)));
+		assay_found_add_fact(
+			f,
+			assay_printf(c->scratch, "%s gap%s, the longest %s before %s",
+				     assay_fmt_count(count, c->w->gaps[cause]),
+				     c->w->gaps[cause] == 1 ? "" : "s",
+				     assay_fmt_time(longest, c->w->longest_part[cause]),
+				     assay_fmt_kernel(c->scratch,
+						      assay_text(run, t->gpu.name[t->gap.gpu[gap]]),
+						      60)));
 	if (in->name)
-		add_fact(f, assay_printf(c->scratch, "%s in %s (%s%s)",
-					 in->time * 2 > f->total ? "mostly" : "longest",
-					 assay_fmt_safe(c->scratch, assay_text(run, in->name)),
-					 assay_fmt_time(time, in->time / steps),
-					 steps > 1 ? " a step" : ""));
+		assay_found_add_fact(
+			f, assay_printf(c->scratch, "%s in %s (%s%s)",
+					in->time * 2 > f->total ? "mostly" : "longest",
+					assay_fmt_safe(c->scratch, assay_text(run, in->name)),
+					assay_fmt_time(time, in->time / steps),
+					steps > 1 ? " a step" : ""));
 }
 
 /* Who is waited for may wait itself, for a processor: then that is the cause. */
@@ -145,8 +139,9 @@ static void look_at_culprit(const assay_run *run, const assay_find_ctx *c,
 	f->cause = assay_why_name[ASSAY_WHY_HOST_CPU_WAIT];
 	f->text = assay_printf(c->scratch, "%s: the one it waits for has no processor", f->text);
 	f->fix = assay_why_advice(ASSAY_WHY_HOST_CPU_WAIT, c->framework, c->vendor);
-	add_fact(f, assay_printf(c->scratch, "that one ran for %s and was ready to run for %s",
-				 assay_fmt_time(cpu, of.cpu), assay_fmt_time(delay, of.delay)));
+	assay_found_add_fact(
+		f, assay_printf(c->scratch, "that one ran for %s and was ready to run for %s",
+				assay_fmt_time(cpu, of.cpu), assay_fmt_time(delay, of.delay)));
 }
 
 /* The program's own line, where calls have stacks: that of who is waited for, else of the launching
@@ -158,7 +153,7 @@ static uint32_t add_place(const assay_run *run, const assay_find_ctx *c, int cau
 	if (at.stack == ASSAY_NO_ROW)
 		return ASSAY_NO_ROW;
 	assay_where_in_stack(run, assay_cause_place_home(run, &at), &f->where);
-	add_fact(f, assay_cause_place_words(c->scratch, run, &at));
+	assay_found_add_fact(f, assay_cause_place_words(c->scratch, run, &at));
 	look_at_culprit(run, c, &at, cause, f);
 	uint32_t library = assay_native_code(run, at.sample);
 	if (library != ASSAY_NO_ROW &&
@@ -166,15 +161,6 @@ static uint32_t add_place(const assay_run *run, const assay_find_ctx *c, int cau
 		f->text = assay_printf(c->scratch, "%s: %s", f->text,
 				       assay_native_library(c->scratch, run, library));
 	return at.stack;
-}
-
-/* What a place can do without: waiting, not the program's own launches and operators. */
-static bool is_avoidable(int cause)
-{
-	return cause == ASSAY_WHY_HOST_SYNC || cause == ASSAY_WHY_HOST_DATA ||
-	       cause == ASSAY_WHY_HOST_IO || cause == ASSAY_WHY_HOST_LOCK ||
-	       cause == ASSAY_WHY_HOST_SLEEP || cause == ASSAY_WHY_HOST_PYTHON ||
-	       cause == ASSAY_WHY_HOST_NATIVE;
 }
 
 /* The blocking call that most time of gaps began in, with its line. */
@@ -294,21 +280,6 @@ static assay_why advised_as(const assay_run *run, const assay_find_ctx *c, const
 	return is_first_use(run, c, cause) ? ASSAY_WHY_LAUNCH_CALL : (assay_why)cause;
 }
 
-/* A cause with its place. */
-struct named {
-	assay_found found;
-	int cause;
-	uint32_t at; /* own call; ASSAY_NO_ROW */
-	bool leads;  /* the program could do without what is done there */
-	assay_place_time there;
-};
-
-static void see_whether_leads(const assay_run *run, const assay_find_ctx *c, struct named *n)
-{
-	n->leads = n->at != ASSAY_NO_ROW && !n->found.follows && is_avoidable(n->cause) &&
-		   assay_place_time_of(run, c->w, n->at, &n->there);
-}
-
 /* A place that waits again and again for copies of little. */
 static void call_small_copies(const assay_find_ctx *c, const assay_place_time *there,
 			      assay_found *f)
@@ -322,10 +293,11 @@ static void call_small_copies(const assay_find_ctx *c, const assay_place_time *t
 	f->cause = "small_copies";
 	f->fix =
 		"one copy for all of them: pack what belongs together, from pinned memory, with non_blocking=True";
-	add_fact(f, assay_printf(c->scratch, "%s copies%s from there, of %s in the mean",
-				 assay_fmt_count(count, there->copies / steps),
-				 c->steps ? " a step" : "",
-				 assay_fmt_bytes(bytes, there->bytes / there->copies)));
+	assay_found_add_fact(f,
+			     assay_printf(c->scratch, "%s copies%s from there, of %s in the mean",
+					  assay_fmt_count(count, there->copies / steps),
+					  c->steps ? " a step" : "",
+					  assay_fmt_bytes(bytes, there->bytes / there->copies)));
 }
 
 /* A device needs a microsecond or two from one kernel to the next: nothing is wrong there, and it
@@ -345,14 +317,20 @@ static bool is_usual_distance(const assay_find_ctx *c, const struct idle *idle, 
 	       idle->total[cause] < gaps * (even ? WITHOUT_LONG : USUAL);
 }
 
-/* Taking memory waits for the device too, and the first call of all sets up the context. */
-static const char *advice_of_call(const assay_find_ctx *c, const assay_found *f)
+static const char loads_code_advice[] =
+	"code is loaded in every step: kernels or plans made anew for sizes that change (FFTs, compiled or tuned kernels); few sizes (pad, or sort into buckets), and keep what was made";
+
+/* Taking memory waits for the device too, and the first call of all sets up the context; code that
+ * every step loads is made for it. */
+static const char *advice_of_call(const assay_find_ctx *c, const assay_found *f, int cause)
 {
 	assay_str op = assay_str_of(f->where.op ? f->where.op : "");
 	assay_call_does does = assay_call_meaning_of(op.p, op.n).does;
-	if (does != ASSAY_DOES_ALLOC && does != ASSAY_DOES_FREE)
-		return f->fix;
-	return assay_why_advice(ASSAY_WHY_HOST_RUNTIME, c->framework, c->vendor);
+	if (cause == ASSAY_WHY_HOST_RUNTIME && does == ASSAY_DOES_LOAD && c->steps && !f->once)
+		return loads_code_advice;
+	if (cause == ASSAY_WHY_HOST_SYNC && (does == ASSAY_DOES_ALLOC || does == ASSAY_DOES_FREE))
+		return assay_why_advice(ASSAY_WHY_HOST_RUNTIME, c->framework, c->vendor);
+	return f->fix;
 }
 
 /* What nobody recorded may be told all the same, by its lengths and neighbours. A range with a
@@ -367,7 +345,7 @@ static const char *look_at_unnamed(const assay_run *run, const assay_find_ctx *c
 	bool named = in->time * 4 > f->total;
 	if (!named)
 		f->where = (assay_where){0};
-	add_fact(f, seen.because);
+	assay_found_add_fact(f, seen.because);
 	f->during = seen.span;
 	f->spans = seen.spans;
 	for (size_t i = 0; i < seen.spans; i++)
@@ -399,9 +377,10 @@ static void weigh_loader(const assay_run *run, const assay_find_ctx *c, uint32_t
 		return;
 	f->saved = (int64_t)(mine * (double)all);
 	f->most = all;
-	add_fact(f, assay_printf(c->scratch, "%s%s of it in the loader itself, beside that place",
-				 assay_fmt_time(time, (all - f->saved) / steps),
-				 steps > 1 ? " a step" : ""));
+	assay_found_add_fact(f, assay_printf(c->scratch,
+					     "%s%s of it in the loader itself, beside that place",
+					     assay_fmt_time(time, (all - f->saved) / steps),
+					     steps > 1 ? " a step" : ""));
 }
 
 /* The way of the host through libraries may say more than the cause does. */
@@ -411,11 +390,11 @@ static void tell_detour(const assay_run *run, const assay_find_ctx *c, int cause
 	if (!way.says)
 		return;
 	f->fix = way.fix;
-	add_fact(f, way.says);
+	assay_found_add_fact(f, way.says);
 }
 
-static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
-			       const struct idle *idle, int cause, bool drained)
+static assay_idle_named name_cause(const assay_run *run, const assay_find_ctx *c,
+				   const struct idle *idle, int cause, bool drained)
 {
 	const assay_why_row *row = &assay_why_rows[cause];
 	assay_idle_name in = assay_idle_name_of(run, c->w, cause);
@@ -466,7 +445,7 @@ static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
 	if ((cause == ASSAY_WHY_HOST_SYNC || cause == ASSAY_WHY_HOST_RUNTIME) &&
 	    assay_alloc_part(run, c, (assay_why)cause) * 2 > f.total)
 		f.follows = "allocation";
-	struct named n = {.cause = cause, .at = ASSAY_NO_ROW};
+	assay_idle_named n = {.cause = cause, .at = ASSAY_NO_ROW};
 	if (drained) {
 		f.saved = f.total;
 		f.replayed = true;
@@ -477,174 +456,13 @@ static struct named name_cause(const assay_run *run, const assay_find_ctx *c,
 		if (cause == ASSAY_WHY_HOST_DATA && n.at != ASSAY_NO_ROW)
 			weigh_loader(run, c, n.at, &f);
 	}
-	if (cause == ASSAY_WHY_HOST_SYNC)
-		f.fix = advice_of_call(c, &f);
+	f.fix = advice_of_call(c, &f, cause);
 	tell_detour(run, c, cause, &f);
 	n.found = f;
-	see_whether_leads(run, c, &n);
+	assay_idle_named_look(run, c, &n);
 	if (drained && n.leads)
 		call_small_copies(c, &n.there, &n.found);
 	return n;
-}
-
-/* ------------------------------------------------------------------ several at one place */
-
-static bool same_place(const assay_tables *t, const struct named *a, const struct named *b)
-{
-	return t->stack.code[a->at] == t->stack.code[b->at] &&
-	       (a->there.function || t->stack.line[a->at] == t->stack.line[b->at]);
-}
-
-/* What goes with a place: all of its waiting and work, or more by replay. Where it sends data to
- * the device for longer than it waits, that is what it is about, and another finding. */
-static int64_t without_place(const assay_run *run, const assay_find_ctx *c, struct named *n)
-{
-	double share;
-	int64_t whole = n->there.idle + n->there.work;
-	if (n->there.sent > n->found.total)
-		return 0;
-	assay_arena scratch = {0};
-	bool *is = assay_alloc(&scratch, run->part.t.stack.n + 1);
-	assay_place_stacks(&run->part.t, n->at, &n->there, is);
-	bool known = c->worth && assay_worth_without_place(c->worth, is, &share);
-	assay_arena_free(&scratch);
-	int64_t replayed = known ? (int64_t)(share * (double)c->whole) : 0;
-	int64_t most = c->w->idle + n->there.work; /* kernels need not fit beside each other */
-	replayed = replayed < most ? replayed : most;
-	n->found.replayed |= replayed >= whole;
-	return replayed > whole ? replayed : whole;
-}
-
-/* Blocking calls of a library's own thread have no line; what the program does there says more. */
-static void prefer_places(const assay_run *run, const assay_find_ctx *c, struct named *all,
-			  size_t n)
-{
-	const char *sync = assay_why_name[ASSAY_WHY_HOST_SYNC];
-	for (size_t i = 0; i < n; i++)
-		if (all[i].cause == ASSAY_WHY_HOST_SYNC && all[i].found.where.file)
-			return;
-	for (size_t i = 0; i < n; i++)
-		if (all[i].at != ASSAY_NO_ROW && all[i].found.follows &&
-		    !strcmp(all[i].found.follows, sync) && is_avoidable(all[i].cause)) {
-			all[i].found.follows = NULL;
-			see_whether_leads(run, c, &all[i]);
-		}
-}
-
-/* Waiting of one kind is rarely all that a place of the program does: who writes a file also copies
- * what it writes. The largest kind speaks for the place, and without the place all of it goes. */
-static void gather_places(const assay_run *run, const assay_find_ctx *c, struct named *all,
-			  size_t n)
-{
-	char time[ASSAY_FMT];
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < n; k++)
-			if (i != k && all[i].leads && all[k].leads &&
-			    same_place(&run->part.t, &all[k], &all[i]) &&
-			    all[i].found.total < all[k].found.total)
-				all[i].found.follows = all[k].found.id;
-	for (size_t i = 0; i < n; i++) {
-		assay_found *f = &all[i].found;
-		int64_t whole = all[i].leads && !f->follows ? without_place(run, c, &all[i]) : 0;
-		int64_t steps = c->steps && !f->once ? (int64_t)c->steps : 1;
-		if (whole <= f->total)
-			continue;
-		f->saved = whole;
-		add_fact(f, assay_printf(c->scratch, "all that is done in that %s takes %s%s",
-					 all[i].there.function ? "function" : "line",
-					 assay_fmt_time(time, whole / steps),
-					 steps > 1 ? " a step" : ""));
-	}
-}
-
-/* Both are parts of one gap, which is all there is of them. */
-static bool share_gap(const assay_find_ctx *c, const struct named *a, const struct named *b)
-{
-	return a->found.once && b->found.once && a->found.has_gap && b->found.has_gap &&
-	       a->found.gap == b->found.gap && c->w->gaps[a->cause] == 1 &&
-	       c->w->gaps[b->cause] == 1;
-}
-
-/* The largest cause of such a gap speaks for it. */
-static void gather_gap(const assay_run *run, const assay_find_ctx *c, struct named *all, size_t n)
-{
-	char time[ASSAY_FMT];
-	for (size_t i = 0; i < n; i++) {
-		size_t larger = 0, smaller = 0;
-		assay_found *f = &all[i].found;
-		for (size_t k = 0; k < n; k++)
-			if (k != i && share_gap(c, &all[i], &all[k]))
-				*(all[k].found.total > f->total ? &larger : &smaller) += 1;
-		if (larger || !smaller || f->follows)
-			continue;
-		for (size_t k = 0; k < n; k++)
-			if (k != i && share_gap(c, &all[i], &all[k]))
-				all[k].found.follows = f->id;
-		f->saved = f->total = run->part.t.gap.dur[f->gap];
-		f->text = assay_printf(c->scratch, "the GPU waits once, for %s, most of it %s",
-				       assay_fmt_time(time, f->total),
-				       assay_why_rows[all[i].cause].phrase);
-		f->fix =
-			"not every step pays it: set-up (code, graphs, command buffers), or what is different in that step";
-	}
-}
-
-/* Waiting for one that has no processor goes with waiting for a processor. */
-static void gather_starved(const assay_find_ctx *c, struct named *all, size_t n)
-{
-	const char *starved = assay_why_name[ASSAY_WHY_HOST_CPU_WAIT];
-	struct named *first = NULL;
-	for (size_t i = 0; i < n; i++)
-		if (all[i].cause == ASSAY_WHY_HOST_CPU_WAIT && !all[i].found.follows)
-			first = &all[i];
-	for (size_t i = 0; first && i < n; i++) {
-		assay_found *f = &all[i].found;
-		if (&all[i] == first || f->follows || strcmp(f->cause, starved))
-			continue;
-		f->follows = first->found.id;
-		first->found.saved += (first->found.saved ? 0 : first->found.total) + f->total;
-	}
-	if (first && first->found.saved > c->w->idle)
-		first->found.saved = c->w->idle;
-}
-
-/* What else the host does in gaps that are mostly compiling (collecting garbage, loading what was
- * made) goes with it. By cause, ns of such gaps. */
-static void sum_compiling(const assay_run *run, const assay_window *w,
-			  int64_t part[ASSAY_WHY_COUNT])
-{
-	const assay_tables *t = &run->part.t;
-	memset(part, 0, ASSAY_WHY_COUNT * sizeof *part);
-	for (size_t i = 0, end; i < t->gap_part.n; i = end) {
-		uint32_t gap = t->gap_part.gap[i];
-		int64_t compiling = 0;
-		for (end = i; end < t->gap_part.n && t->gap_part.gap[end] == gap; end++)
-			if (t->gap_part.cause[end] == ASSAY_WHY_HOST_COMPILE)
-				compiling += t->gap_part.dur[end];
-		if (compiling * 2 < t->gap.dur[gap] || !assay_gap_in_window(&t->gap, w, gap))
-			continue;
-		for (size_t k = i; k < end; k++)
-			part[t->gap_part.cause[k]] += t->gap_part.dur[k];
-	}
-}
-
-static void gather_compiling(const assay_run *run, const assay_find_ctx *c, struct named *all,
-			     size_t n)
-{
-	int64_t part[ASSAY_WHY_COUNT], whole = 0;
-	struct named *compile = NULL;
-	for (size_t i = 0; i < n; i++)
-		compile = all[i].cause == ASSAY_WHY_HOST_COMPILE ? &all[i] : compile;
-	if (!compile || compile->found.follows)
-		return;
-	sum_compiling(run, c->w, part);
-	for (int k = ASSAY_WHY_HOST_SYNC; k < ASSAY_WHY_COUNT; k++)
-		whole += part[k];
-	for (size_t i = 0; i < n; i++)
-		if (&all[i] != compile && part[all[i].cause] * 2 > all[i].found.total)
-			all[i].found.follows = compile->found.id;
-	if (whole > compile->found.total && whole > compile->found.saved)
-		compile->found.saved = whole;
 }
 
 /* Work whose launch was back for a millisecond and more without beginning. */
@@ -692,7 +510,7 @@ static bool is_worth_saying(const assay_find_ctx *c, const struct idle *idle, in
 static void find_idle(assay_run *run, const assay_find_ctx *c)
 {
 	struct idle idle;
-	struct named all[ASSAY_WHY_COUNT];
+	assay_idle_named all[ASSAY_WHY_COUNT];
 	size_t n = 0;
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0)
 		return;
@@ -703,11 +521,7 @@ static void find_idle(assay_run *run, const assay_find_ctx *c)
 		if (is_worth_saying(c, &idle, cause))
 			all[n++] = name_cause(run, c, &idle, cause,
 					      drained && cause == ASSAY_WHY_HOST_SYNC);
-	prefer_places(run, c, all, n);
-	gather_places(run, c, all, n);
-	gather_gap(run, c, all, n);
-	gather_compiling(run, c, all, n);
-	gather_starved(c, all, n);
+	assay_idle_gather(run, c, all, n);
 	for (size_t i = 0; i < n; i++)
 		assay_finding_add(c, &all[i].found);
 	if ((double)c->w->suspicious >= least_idle(c))
@@ -715,37 +529,6 @@ static void find_idle(assay_run *run, const assay_find_ctx *c)
 }
 
 const assay_finder assay_find_idle = {"idle", find_idle};
-
-TEST(what_is_done_in_gaps_of_compiling_goes_with_it)
-{
-	static const struct {
-		int64_t ts;
-		assay_why cause;
-		int64_t dur;
-	} of[] = {
-		{0, ASSAY_WHY_HOST_COMPILE, 60},    {0, ASSAY_WHY_HOST_GC, 40},
-		{200, ASSAY_WHY_HOST_COMPILE, 10},  {200, ASSAY_WHY_HOST_PYTHON, 90},
-		{1000, ASSAY_WHY_HOST_COMPILE, 90}, {1000, ASSAY_WHY_HOST_GC, 10}, /* outside */
-	};
-	assay_run *run = assay_run_new();
-	assay_tables *t = &run->part.t;
-	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++) {
-		uint32_t gap = i % 2 ? (uint32_t)i / 2 : assay_add(t, ASSAY_T_gap);
-		uint32_t part = assay_add(t, ASSAY_T_gap_part);
-		t->gap.device[gap] = 0;
-		t->gap.ts[gap] = of[i].ts;
-		t->gap.dur[gap] = 100;
-		t->gap_part.gap[part] = gap;
-		t->gap_part.cause[part] = (uint8_t)of[i].cause;
-		t->gap_part.dur[part] = of[i].dur;
-	}
-	int64_t part[ASSAY_WHY_COUNT];
-	sum_compiling(run, &(assay_window){.device = 0, .to = 500}, part);
-	CHECK(part[ASSAY_WHY_HOST_COMPILE] == 60 && part[ASSAY_WHY_HOST_GC] == 40);
-	CHECK_EQ(part[ASSAY_WHY_HOST_PYTHON], 0);
-	assay_run_free(run);
-	return 0;
-}
 
 TEST(the_usual_distance_between_kernels_is_nothing_to_change)
 {
@@ -831,6 +614,20 @@ static void find_missing(assay_run *run, const assay_find_ctx *c)
 
 const assay_finder assay_find_missing = {"missing", find_missing};
 
+TEST(code_that_every_step_loads_is_made_for_sizes_that_change)
+{
+	assay_find_ctx c = {.steps = 10};
+	assay_found f = {.fix = "usual", .where.op = "cuModuleLoadData"};
+	CHECK(advice_of_call(&c, &f, ASSAY_WHY_HOST_RUNTIME) == loads_code_advice);
+	CHECK(advice_of_call(&c, &f, ASSAY_WHY_HOST_SYNC) == f.fix);
+	f.once = true;
+	CHECK(advice_of_call(&c, &f, ASSAY_WHY_HOST_RUNTIME) == f.fix);
+	f.where.op = "cudaMalloc";
+	CHECK(advice_of_call(&c, &f, ASSAY_WHY_HOST_SYNC) != f.fix);
+	CHECK(advice_of_call(&c, &f, ASSAY_WHY_HOST_RUNTIME) == f.fix);
+	return 0;
+}
+
 TEST(who_waits_for_one_without_a_processor_waits_for_a_processor)
 {
 	assay_arena scratch = {0};
@@ -852,36 +649,7 @@ TEST(who_waits_for_one_without_a_processor_waits_for_a_processor)
 	t->sample.delay[worker] = 401;
 	look_at_culprit(run, &c, &at, ASSAY_WHY_HOST_DATA, &data);
 	CHECK(!strcmp(data.cause, "host_cpu_wait") && data.fact[0]);
-	struct named all[] = {
-		{.cause = ASSAY_WHY_HOST_DATA, .found = data},
-		{.cause = ASSAY_WHY_HOST_CPU_WAIT,
-		 .found = {.id = "host_cpu_wait", .cause = "host_cpu_wait", .total = 200}}};
-	gather_starved(&c, all, 2);
-	CHECK(all[0].found.follows && !all[1].found.follows);
-	CHECK_EQ(all[1].found.saved, 800);
 	assay_arena_free(&scratch);
-	assay_run_free(run);
-	return 0;
-}
-
-TEST(a_blocking_call_without_a_line_leads_none_that_has_one)
-{
-	assay_run *run = assay_run_new();
-	assay_window w = {.to = 1000};
-	assay_find_ctx c = {.w = &w, .whole = 1000};
-	uint32_t stack = assay_add(&run->part.t, ASSAY_T_stack);
-	assay_add(&run->part.t, ASSAY_T_code);
-	run->part.t.stack.code[stack] = 0;
-	struct named all[] = {
-		{.cause = ASSAY_WHY_HOST_SYNC, .found = {.id = "host_sync"}, .at = ASSAY_NO_ROW},
-		{.cause = ASSAY_WHY_HOST_PYTHON, .found = {.follows = "host_sync"}, .at = stack},
-		{.cause = ASSAY_WHY_LAUNCH_CALL, .found = {.follows = "host_sync"}, .at = stack}};
-	all[0].found.where.file = "train.py";
-	prefer_places(run, &c, all, 3);
-	CHECK(all[1].found.follows);
-	all[0].found.where.file = NULL;
-	prefer_places(run, &c, all, 3);
-	CHECK(!all[1].found.follows && all[1].leads && all[2].found.follows);
 	assay_run_free(run);
 	return 0;
 }

@@ -79,6 +79,9 @@ typedef struct assay_found {
 /* Texts must last as long as the scratch arena. */
 void assay_finding_add(const assay_find_ctx *c, const assay_found *f);
 
+/* Behind the facts it has; NULL, and one too many, are left out. */
+void assay_found_add_fact(assay_found *f, const char *text);
+
 /* Findings so far, to make them consequences of another: the next one, the first after NULL; NULL
  * at the end. */
 assay_found *assay_found_next(const assay_find_ctx *c, assay_found *f);

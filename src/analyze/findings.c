@@ -58,6 +58,15 @@ void assay_finding_add(const assay_find_ctx *c, const assay_found *f)
 	*assay_push(&c->list->found) = *f;
 }
 
+void assay_found_add_fact(assay_found *f, const char *text)
+{
+	for (int i = 0; text && i < ASSAY_FACTS_MAX; i++)
+		if (!f->fact[i]) {
+			f->fact[i] = text;
+			return;
+		}
+}
+
 assay_found *assay_found_next(const assay_find_ctx *c, assay_found *f)
 {
 	assay_found *first = c->list->found.p;

@@ -1,0 +1,257 @@
+#include "analyze/idle_named.h"
+
+#include "analyze/idle_where.h"
+#include "base/fmt.h"
+#include "base/test.h"
+
+/* What a place can do without: waiting, not the program's own launches and operators. */
+static bool is_avoidable(int cause)
+{
+	return cause == ASSAY_WHY_HOST_SYNC || cause == ASSAY_WHY_HOST_DATA ||
+	       cause == ASSAY_WHY_HOST_IO || cause == ASSAY_WHY_HOST_LOCK ||
+	       cause == ASSAY_WHY_HOST_SLEEP || cause == ASSAY_WHY_HOST_PYTHON ||
+	       cause == ASSAY_WHY_HOST_NATIVE;
+}
+
+void assay_idle_named_look(const assay_run *run, const assay_find_ctx *c, assay_idle_named *n)
+{
+	n->leads = n->at != ASSAY_NO_ROW && !n->found.follows && is_avoidable(n->cause) &&
+		   assay_place_time_of(run, c->w, n->at, &n->there);
+}
+
+static bool same_place(const assay_tables *t, const assay_idle_named *a, const assay_idle_named *b)
+{
+	return t->stack.code[a->at] == t->stack.code[b->at] &&
+	       (a->there.function || t->stack.line[a->at] == t->stack.line[b->at]);
+}
+
+/* What goes with a place: all of its waiting and work, or more by replay. Where it sends data to
+ * the device for longer than it waits, that is what it is about, and another finding. */
+static int64_t without_place(const assay_run *run, const assay_find_ctx *c, assay_idle_named *n)
+{
+	double share;
+	int64_t whole = n->there.idle + n->there.work;
+	if (n->there.sent > n->found.total)
+		return 0;
+	assay_arena scratch = {0};
+	bool *is = assay_alloc(&scratch, run->part.t.stack.n + 1);
+	assay_place_stacks(&run->part.t, n->at, &n->there, is);
+	bool known = c->worth && assay_worth_without_place(c->worth, is, &share);
+	assay_arena_free(&scratch);
+	int64_t replayed = known ? (int64_t)(share * (double)c->whole) : 0;
+	int64_t most = c->w->idle + n->there.work; /* kernels need not fit beside each other */
+	replayed = replayed < most ? replayed : most;
+	n->found.replayed |= replayed >= whole;
+	return replayed > whole ? replayed : whole;
+}
+
+/* Blocking calls of a library's own thread have no line; what the program does there says more. */
+static void prefer_places(const assay_run *run, const assay_find_ctx *c, assay_idle_named *all,
+			  size_t n)
+{
+	const char *sync = assay_why_name[ASSAY_WHY_HOST_SYNC];
+	for (size_t i = 0; i < n; i++)
+		if (all[i].cause == ASSAY_WHY_HOST_SYNC && all[i].found.where.file)
+			return;
+	for (size_t i = 0; i < n; i++)
+		if (all[i].at != ASSAY_NO_ROW && all[i].found.follows &&
+		    !strcmp(all[i].found.follows, sync) && is_avoidable(all[i].cause)) {
+			all[i].found.follows = NULL;
+			assay_idle_named_look(run, c, &all[i]);
+		}
+}
+
+/* Waiting of one kind is rarely all that a place of the program does: who writes a file also copies
+ * what it writes. The largest kind speaks for the place, and without the place all of it goes. */
+static void gather_places(const assay_run *run, const assay_find_ctx *c, assay_idle_named *all,
+			  size_t n)
+{
+	char time[ASSAY_FMT];
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < n; k++)
+			if (i != k && all[i].leads && all[k].leads &&
+			    same_place(&run->part.t, &all[k], &all[i]) &&
+			    all[i].found.total < all[k].found.total)
+				all[i].found.follows = all[k].found.id;
+	for (size_t i = 0; i < n; i++) {
+		assay_found *f = &all[i].found;
+		int64_t whole = all[i].leads && !f->follows ? without_place(run, c, &all[i]) : 0;
+		int64_t steps = c->steps && !f->once ? (int64_t)c->steps : 1;
+		if (whole <= f->total)
+			continue;
+		f->saved = whole;
+		assay_found_add_fact(f, assay_printf(c->scratch,
+						     "all that is done in that %s takes %s%s",
+						     all[i].there.function ? "function" : "line",
+						     assay_fmt_time(time, whole / steps),
+						     steps > 1 ? " a step" : ""));
+	}
+}
+
+/* Both are parts of one gap, which is all there is of them. */
+static bool share_gap(const assay_find_ctx *c, const assay_idle_named *a, const assay_idle_named *b)
+{
+	return a->found.once && b->found.once && a->found.has_gap && b->found.has_gap &&
+	       a->found.gap == b->found.gap && c->w->gaps[a->cause] == 1 &&
+	       c->w->gaps[b->cause] == 1;
+}
+
+/* The largest cause of such a gap speaks for it. */
+static void gather_gap(const assay_run *run, const assay_find_ctx *c, assay_idle_named *all,
+		       size_t n)
+{
+	char time[ASSAY_FMT];
+	for (size_t i = 0; i < n; i++) {
+		size_t larger = 0, smaller = 0;
+		assay_found *f = &all[i].found;
+		for (size_t k = 0; k < n; k++)
+			if (k != i && share_gap(c, &all[i], &all[k]))
+				*(all[k].found.total > f->total ? &larger : &smaller) += 1;
+		if (larger || !smaller || f->follows)
+			continue;
+		for (size_t k = 0; k < n; k++)
+			if (k != i && share_gap(c, &all[i], &all[k]))
+				all[k].found.follows = f->id;
+		f->saved = f->total = run->part.t.gap.dur[f->gap];
+		f->text = assay_printf(c->scratch, "the GPU waits once, for %s, most of it %s",
+				       assay_fmt_time(time, f->total),
+				       assay_why_rows[all[i].cause].phrase);
+		f->fix =
+			"not every step pays it: set-up (code, graphs, command buffers), or what is different in that step";
+	}
+}
+
+/* Waiting for one that has no processor goes with waiting for a processor. */
+static void gather_starved(const assay_find_ctx *c, assay_idle_named *all, size_t n)
+{
+	const char *starved = assay_why_name[ASSAY_WHY_HOST_CPU_WAIT];
+	assay_idle_named *first = NULL;
+	for (size_t i = 0; i < n; i++)
+		if (all[i].cause == ASSAY_WHY_HOST_CPU_WAIT && !all[i].found.follows)
+			first = &all[i];
+	for (size_t i = 0; first && i < n; i++) {
+		assay_found *f = &all[i].found;
+		if (&all[i] == first || f->follows || strcmp(f->cause, starved))
+			continue;
+		f->follows = first->found.id;
+		first->found.saved += (first->found.saved ? 0 : first->found.total) + f->total;
+	}
+	if (first && first->found.saved > c->w->idle)
+		first->found.saved = c->w->idle;
+}
+
+/* What else the host does in gaps that are mostly compiling (collecting garbage, loading what was
+ * made) goes with it. By cause, ns of such gaps. */
+static void sum_compiling(const assay_run *run, const assay_window *w,
+			  int64_t part[ASSAY_WHY_COUNT])
+{
+	const assay_tables *t = &run->part.t;
+	memset(part, 0, ASSAY_WHY_COUNT * sizeof *part);
+	for (size_t i = 0, end; i < t->gap_part.n; i = end) {
+		uint32_t gap = t->gap_part.gap[i];
+		int64_t compiling = 0;
+		for (end = i; end < t->gap_part.n && t->gap_part.gap[end] == gap; end++)
+			if (t->gap_part.cause[end] == ASSAY_WHY_HOST_COMPILE)
+				compiling += t->gap_part.dur[end];
+		if (compiling * 2 < t->gap.dur[gap] || !assay_gap_in_window(&t->gap, w, gap))
+			continue;
+		for (size_t k = i; k < end; k++)
+			part[t->gap_part.cause[k]] += t->gap_part.dur[k];
+	}
+}
+
+static void gather_compiling(const assay_run *run, const assay_find_ctx *c, assay_idle_named *all,
+			     size_t n)
+{
+	int64_t part[ASSAY_WHY_COUNT], whole = 0;
+	assay_idle_named *compile = NULL;
+	for (size_t i = 0; i < n; i++)
+		compile = all[i].cause == ASSAY_WHY_HOST_COMPILE ? &all[i] : compile;
+	if (!compile || compile->found.follows)
+		return;
+	sum_compiling(run, c->w, part);
+	for (int k = ASSAY_WHY_HOST_SYNC; k < ASSAY_WHY_COUNT; k++)
+		whole += part[k];
+	for (size_t i = 0; i < n; i++)
+		if (&all[i] != compile && part[all[i].cause] * 2 > all[i].found.total)
+			all[i].found.follows = compile->found.id;
+	if (whole > compile->found.total && whole > compile->found.saved)
+		compile->found.saved = whole;
+}
+
+void assay_idle_gather(const assay_run *run, const assay_find_ctx *c, assay_idle_named *all,
+		       size_t n)
+{
+	prefer_places(run, c, all, n);
+	gather_places(run, c, all, n);
+	gather_gap(run, c, all, n);
+	gather_compiling(run, c, all, n);
+	gather_starved(c, all, n);
+}
+
+TEST(what_is_done_in_gaps_of_compiling_goes_with_it)
+{
+	static const struct {
+		int64_t ts;
+		assay_why cause;
+		int64_t dur;
+	} of[] = {
+		{0, ASSAY_WHY_HOST_COMPILE, 60},    {0, ASSAY_WHY_HOST_GC, 40},
+		{200, ASSAY_WHY_HOST_COMPILE, 10},  {200, ASSAY_WHY_HOST_PYTHON, 90},
+		{1000, ASSAY_WHY_HOST_COMPILE, 90}, {1000, ASSAY_WHY_HOST_GC, 10}, /* outside */
+	};
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++) {
+		uint32_t gap = i % 2 ? (uint32_t)i / 2 : assay_add(t, ASSAY_T_gap);
+		uint32_t part = assay_add(t, ASSAY_T_gap_part);
+		t->gap.device[gap] = 0;
+		t->gap.ts[gap] = of[i].ts;
+		t->gap.dur[gap] = 100;
+		t->gap_part.gap[part] = gap;
+		t->gap_part.cause[part] = (uint8_t)of[i].cause;
+		t->gap_part.dur[part] = of[i].dur;
+	}
+	int64_t part[ASSAY_WHY_COUNT];
+	sum_compiling(run, &(assay_window){.device = 0, .to = 500}, part);
+	CHECK(part[ASSAY_WHY_HOST_COMPILE] == 60 && part[ASSAY_WHY_HOST_GC] == 40);
+	CHECK_EQ(part[ASSAY_WHY_HOST_PYTHON], 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_blocking_call_without_a_line_leads_none_that_has_one)
+{
+	assay_run *run = assay_run_new();
+	assay_window w = {.to = 1000};
+	assay_find_ctx c = {.w = &w, .whole = 1000};
+	uint32_t stack = assay_add(&run->part.t, ASSAY_T_stack);
+	assay_add(&run->part.t, ASSAY_T_code);
+	run->part.t.stack.code[stack] = 0;
+	assay_idle_named all[] = {
+		{.cause = ASSAY_WHY_HOST_SYNC, .found = {.id = "host_sync"}, .at = ASSAY_NO_ROW},
+		{.cause = ASSAY_WHY_HOST_PYTHON, .found = {.follows = "host_sync"}, .at = stack},
+		{.cause = ASSAY_WHY_LAUNCH_CALL, .found = {.follows = "host_sync"}, .at = stack}};
+	all[0].found.where.file = "train.py";
+	prefer_places(run, &c, all, 3);
+	CHECK(all[1].found.follows);
+	all[0].found.where.file = NULL;
+	prefer_places(run, &c, all, 3);
+	CHECK(!all[1].found.follows && all[1].leads && all[2].found.follows);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(waits_for_one_without_a_processor_stand_below_those_for_a_processor)
+{
+	assay_window w = {.to = 1000, .idle = 900};
+	assay_find_ctx c = {.w = &w, .whole = 1000};
+	assay_found data = {.id = "host_data", .cause = "host_cpu_wait", .total = 600},
+		    mine = {.id = "host_cpu_wait", .cause = "host_cpu_wait", .total = 200};
+	assay_idle_named all[] = {{.cause = ASSAY_WHY_HOST_DATA, .found = data},
+				  {.cause = ASSAY_WHY_HOST_CPU_WAIT, .found = mine}};
+	gather_starved(&c, all, 2);
+	CHECK(all[0].found.follows && !all[1].found.follows);
+	CHECK_EQ(all[1].found.saved, 800);
+	return 0;
+}
