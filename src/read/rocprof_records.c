@@ -11,7 +11,6 @@
 #include "read/rocprof_process.h"
 
 enum {
-	WINDOW = 256 << 10,
 	RECORDS_MAX = 1 << 14, /* of a window: what is shorter than any writer's is not held */
 };
 
@@ -111,7 +110,6 @@ void assay_rocprof_read_ahead(assay_rocprof_process *p, assay_rocprof_take *take
 	uint64_t end = assay_pump_run(&(assay_pump){.in = p->s->in,
 						    .start = assay_json_stream_pos(p->s),
 						    .threads = threads,
-						    .window = WINDOW,
 						    .ctx = &c,
 						    .align = align,
 						    .parse = parse,
