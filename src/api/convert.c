@@ -87,6 +87,7 @@ void assay_convert_prepare(assay_run *run, const assay_writer *w, const assay_co
 		assay_explain_programs(run);
 	if (w->needs >= ASSAY_NEEDS_DERIVED)
 		assay_derive(run);
+	run->for_hta = q->hta;
 	if (q->hta)
 		alias_for_hta(run);
 }

@@ -159,17 +159,24 @@ static void tell(nsys *n, assay_str text)
 	assay_warn(n->db->run, "nsys", "nsys says: %.400s", line);
 }
 
-/* The only place that tells of dropped events. Errors first: a report shows the first few. */
+/* The only place that tells of dropped events; each process says it again. Errors first: a report
+ * shows the first few. */
 static void read_diagnostics(nsys *n)
 {
+	assay_map told = {0};
 	for (int64_t severity = SEVERITY_ERROR; severity >= SEVERITY_WARNING; severity--)
 		for (assay_db_select(n->db, "DIAGNOSTIC_EVENT",
 				     ASSAY_DB_COLUMNS("severity", "text"));
 		     assay_db_next(n->db);) {
 			assay_str text = assay_db_text(n->db, 1);
-			if (assay_db_int(n->db, 0, 0) == severity && !is_unused(text))
+			if (assay_db_int(n->db, 0, 0) != severity || is_unused(text))
+				continue;
+			uint32_t *slot = assay_map_at(&told, assay_hash(text.p, text.n, 0));
+			if (*slot == ASSAY_MAP_ABSENT)
 				tell(n, text);
+			*slot = 1;
 		}
+	assay_map_free(&told);
 }
 
 static void add_device(nsys *n, int64_t number)

@@ -534,12 +534,31 @@ static void put_rows(chrome_out *c)
 	chrome_put_made_flows(c);
 }
 
+/* Readers of JSON keep times as doubles of microseconds, and some round them to whole ones. Counted
+ * from a whole second as Kineto does, nanoseconds stay exact and every time is rounded as it was in
+ * the file it comes from. */
+static void set_base(chrome_out *c)
+{
+	enum { SECOND = 1000000000 };
+	const assay_source_table *s = &c->t->source;
+	const assay_clocks *clocks = &c->at.clocks;
+	uint32_t first = c->at.first;
+	c->base = s->n ? s->base[first] : 0;
+	if (!s->n || !s->epoch[first] || !clocks->epoch || clocks->origin < SECOND ||
+	    assay_str_is(assay_text(c->run, s->format[first]), "chrome"))
+		return;
+	c->base = clocks->origin - clocks->origin % SECOND;
+	for (uint32_t i = 0; i < s->n; i++)
+		c->at.shift[i] = assay_wrap_add(c->at.shift[i], s->base[first] - c->base);
+}
+
 static bool chrome_write(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err)
 {
 	(void)left, (void)err;
 	assay_arena arena = {0};
 	chrome_out c = {.run = run, .t = &run->part.t, .out = out};
 	assay_source_places_find(&c.at, run, &arena);
+	set_base(&c);
 	c.grids = assay_grids_of(run, &arena);
 	c.sound = assay_alloc(&arena, run->part.strings.str.n + 1);
 	assay_waits_by_call(c.t, &c.wait_of_call);

@@ -21,6 +21,7 @@ typedef struct chrome_out {
 	assay_vec(char) padded; /* arguments of one row with room behind them */
 	_Atomic uint8_t *sound; /* by string: CHROME_SOUND and so on of those that are arguments */
 	assay_source_places at; /* clock and process ids of each source */
+	int64_t base;           /* ns since 1970 that times are counted from; 0 when unknown */
 	assay_map wait_of_call; /* source and correlation id -> row of wait */
 	assay_map event_calls;  /* the same -> row of event_call */
 	assay_lanes lanes;      /* what threads were seen doing */

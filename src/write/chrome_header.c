@@ -159,8 +159,8 @@ void chrome_put_header(chrome_out *c)
 	put_other_headers(c);
 	if (c->t->stream.n)
 		put_streams(c);
-	if (s->n && s->base[first] && !has_meta(c, "baseTimeNanoseconds"))
-		assay_jsonw_i64(&c->w, "baseTimeNanoseconds", s->base[first]);
+	if (c->base && !has_meta(c, "baseTimeNanoseconds"))
+		assay_jsonw_i64(&c->w, "baseTimeNanoseconds", c->base);
 	if (s->n && s->rank[first] >= 0 && !has_meta(c, "distributedInfo")) {
 		assay_jsonw_open_flat(&c->w, "distributedInfo", '{');
 		assay_jsonw_i64(&c->w, "rank", s->rank[first]);

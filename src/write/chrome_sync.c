@@ -179,7 +179,8 @@ static void put_made(chrome_out *c, const sync_row *r)
 		chrome_id(c, "wait_on_cuda_event_id", w->event[i]);
 		put_handle(c, "wait_on_stream_handle", w->producer_handle[i]);
 	}
-	assay_jsonw_i64(&c->w, "stream", r->stream);
+	/* HTA takes what has a stream for work */
+	assay_jsonw_i64(&c->w, c->run->for_hta ? "stream" : "on_stream", r->stream);
 	put_handle(c, "stream_handle", w->consumer_handle[i]);
 	chrome_id(c, "correlation", chrome_corr(c, r->source, w->corr[i]));
 	assay_jsonw_i64(&c->w, "device", r->device);

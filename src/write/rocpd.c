@@ -635,11 +635,12 @@ static int64_t counter_id(rocpd *o, assay_sid name)
 	return *known;
 }
 
-/* Counters are of an input, not of a track: the first process with such a kernel has them. False:
- * the kernel is not here. */
+/* False: it is of another process, or its kernel is not here. */
 static bool put_pmc(rocpd *o, uint32_t r)
 {
 	const assay_pmc_table *t = &o->t->pmc;
+	if (t->source[r] < o->t->source.n && assay_group_of(o->t, t->source[r]) != o->group)
+		return false;
 	uint64_t key[2] = {t->corr[r], t->dispatch[r]};
 	uint32_t event = assay_map_get(&o->event_of_dispatch, assay_hash(key, sizeof key, 0));
 	if (event == ASSAY_MAP_ABSENT || !t->name[r])

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Every format that is read into every format that is written: the device work stays, and what is left out
 is said exactly, by SQL on the input. UPDATE=1 writes the table of what arrives into docs/formats/README.md."""
+import gzip
 import json
 import os
 import pathlib
@@ -162,6 +163,28 @@ def check_each(tmp):
     tap.ok("tables of a folder are not written by process", code == 2 and "--each" in err, err)
 
 
+def check_times(tmp):
+    """Times that went through other formats are microseconds that doubles hold, with the fractions they had: tools that round them
+    round as before. Waits that were found have no stream, which tools take for work."""
+    source = tap.ROOT / "demo/train.json.gz"
+
+    def times(path):
+        with (gzip.open if path.suffix == ".gz" else open)(path) as f:
+            events = [e for e in json.load(f)["traceEvents"] if e.get("cat") in ("kernel", "gpu_memcpy", "cuda_runtime")]
+        return sorted((e["name"], round(e["ts"] * 1000) % 1000, round(e["dur"] * 1000)) for e in events), max(e["ts"] for e in events)
+
+    want = times(source)[0]
+    for way in ("in.pftrace", "in.xplane.pb"):
+        tap.run("convert", source, tmp / way)
+        tap.run("convert", tmp / way, tmp / "again.json")
+        got, last = times(tmp / "again.json")
+        tap.ok(f"times are exact and round as before ({way})", got == want and last < 2**53 / 1000, f"{last} {got[:2]} {want[:2]}")
+    job = tap.ROOT / "demo/ddp/ddp_rank0.json.gz"
+    tap.run("convert", job, tmp / "ddp.json")
+    found = [e["args"] for e in json.loads((tmp / "ddp.json").read_text())["traceEvents"] if (e.get("args") or {}).get("assay_derived")]
+    tap.ok("waits that were found have no stream", found and not [a for a in found if "stream" in a], found[:2])
+
+
 def check_command_buffers():
     """Work of XLA's command buffers has the instructions of the program in the profile, and its time is all there."""
     jax = tap.ROOT / "tests/xplane/jax.xplane.pb.gz"
@@ -178,6 +201,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         tmp = pathlib.Path(name)
         check_each(tmp)
+        check_times(tmp)
         made = []
         for kind, path in inputs(tmp):
             folder = tmp / f"out-{kind}"

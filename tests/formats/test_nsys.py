@@ -66,6 +66,9 @@ def make(path):
     put("TARGET_INFO_GPU", id=0, name="NVIDIA H100", totalMemory=85 << 30, smCount=132, cuDevice=0, threadsPerWarp=32, computeMajor=9,
         computeMinor=0)
     put("DIAGNOSTIC_EVENT", timestamp=1, severity=1, text="Profiling has started.")
+    for severity, said in ((2, "Not all events\nwere collected."), (2, "Not all events\nwere collected."), (4, "Wrote 3 events."), (3, "CUDA failed."),
+                           (2, "No OpenGL events collected. Does the process use OpenGL?")):
+        put("DIAGNOSTIC_EVENT", timestamp=1, severity=severity, text=said)
     put("TARGET_INFO_GPU_METRICS", typeId=3 << 32, sourceId=1, typeName="GPU", metricId=7, metricName="SM Active")
     put("GPU_METRICS", timestamp=500, typeId=3 << 32, metricId=7, value=42)
     for rank, pid in enumerate(PIDS):
@@ -232,6 +235,9 @@ def main():
             check(f"without {table} the rest keeps its figures", copy, CARRIES.get(table, set()))
         code, out, err = tap.run("info", base)
         tap.ok("tables that are not read are named", "not read: SCHED_EVENTS, GENERIC_EVENTS\n" in out, out + err)
+        said = [r["text"] for r in json.loads(tap.run("sql", "--format", "json", base, "select text from warning")[1])]
+        tap.ok("errors of the recorder come first, once each, and what it did not find is no warning",
+               said == ["nsys says: CUDA failed.", "nsys says: Not all events were collected."], said)
         for command in ("report", "waits", "scopes", "path"):
             code, out, err = tap.run(command, base)
             tap.ok(f"{command} takes the export", code == 0 and not err, err)

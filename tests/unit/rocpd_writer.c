@@ -170,6 +170,36 @@ static bool refused(const assay_run *run, const char *words)
 	return !written && strstr(err.text, words);
 }
 
+TEST(counters_stay_with_their_process_where_both_count_kernels_alike)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	for (uint32_t i = 0; i < 2; i++) {
+		run->part.source = assay_add(t, ASSAY_T_source);
+		t->source.group[i] = i;
+		uint32_t g = add_work(run, ASSAY_GPU_KERNEL, "gemm", 5, 10);
+		t->gpu.dispatch[g] = 1;
+		uint32_t r = assay_add(t, ASSAY_T_pmc);
+		t->pmc.source[r] = i;
+		t->pmc.corr[r] = 5;
+		t->pmc.dispatch[r] = 1;
+		t->pmc.name[r] = assay_sid_of(run, "SQ_WAVES");
+		t->pmc.value[r] = 1 + i;
+	}
+	char *text;
+	assay_link(run);
+	assay_str file = written(run, &text);
+	assay_run *back = assay_read_bytes(&assay_reader_rocpd, file.p, file.n);
+	CHECK(back && back->part.t.pmc.n == 2);
+	for (uint32_t i = 0; i < 2; i++)
+		CHECK(back->part.t.pmc.value[i] == 1 + back->part.t.pmc.source[i]);
+	CHECK(back->part.t.pmc.source[0] != back->part.t.pmc.source[1]);
+	free(text);
+	assay_run_free(back);
+	assay_run_free(run);
+	return 0;
+}
+
 TEST(a_run_without_rows_is_no_rocpd_database)
 {
 	assay_run *run = assay_run_new();
