@@ -36,7 +36,7 @@ struct assay_run {
 	assay_part part;
 	assay_arena arena; /* everything handed out that is not in a table */
 	bool analyzed;
-	bool for_hta;  /* written for HTA: waits that were found count as work there */
+	bool for_hta;        /* written for HTA: waits that were found count as work there */
 	uint32_t report_top; /* kernels listed in the report */
 	uint32_t in_full;    /* sources that have events, the first ones; 0: all of them */
 	/* Called now and then while a long input is read; NULL for silence. */
