@@ -127,8 +127,8 @@ const assay_cmd assay_cmd_env_check = {
 		"Without a SNAPSHOT this machine is looked at. Lines that start with # are comments.\n\n"
 		"Operators: = and != compare text; >= <= > < compare versions and numbers; "
 		"~ takes a pattern with * and ?; "
-		"`count N` wants that many things of the name (assay.gpus.* count 8); "
-		"present and absent take no value; equal wants the same value on all hosts. "
+		"`count N` wants that many things of the name (assay.gpus.* count 8, or count >= 8); "
+		"present and absent take no value; equal wants the same value on all hosts, and names those that differ from most. "
 		"A fact that is unknown satisfies nothing.\n\n"
 		"Exit status: 0 every rule holds, 1 one does not, 2 trouble.",
 	ASSAY_OPTS(check_opts),

@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/fmt.h"
+#include "base/suggest.h"
 #include "base/test.h"
 #include "base/version.h"
 #include "envs/diff.h"
@@ -23,39 +24,87 @@ static const struct {
 	[ABSENT] = {"absent", false}, [EQUAL] = {"equal", false},
 };
 
+static const char signs[] = "=!<>~";
+
+/* What stands before any of the stops; the rest begins with one. */
+static assay_str take_until(assay_str *rest, const char *stops)
+{
+	size_t n = 0;
+	while (n < rest->n && !strchr(stops, rest->p[n]))
+		n++;
+	assay_str word = {rest->p, n};
+	*rest = assay_str_trim((assay_str){rest->p + n, rest->n - n});
+	return word;
+}
+
+/* An operator, with a blank behind it or without where it is made of signs. */
+static assay_str take_operator(assay_str *rest)
+{
+	size_t n = 0;
+	while (n < rest->n && strchr(signs, rest->p[n]))
+		n++;
+	if (!n)
+		return take_until(rest, " \t");
+	assay_str word = {rest->p, n};
+	*rest = assay_str_trim((assay_str){rest->p + n, rest->n - n});
+	return assay_str_is(word, "==") ? ASSAY_S("=") : word;
+}
+
+static int op_of(assay_str word)
+{
+	for (int i = 0; i < (int)ASSAY_COUNT_OF(ops); i++)
+		if (assay_str_is(word, ops[i].word))
+			return i;
+	return -1;
+}
+
+static assay_str without_quotes(assay_str s)
+{
+	bool quoted = s.n > 1 && strchr("\"'", *s.p) && s.p[s.n - 1] == *s.p;
+	return quoted ? (assay_str){s.p + 1, s.n - 2} : s;
+}
+
+/* "8", or a comparison with a number: ">= 8". */
+static bool parse_count(assay_env_rule *r, assay_str text)
+{
+	r->compare = strchr(signs, *text.p) ? op_of(take_operator(&text)) : EQ;
+	return r->compare >= EQ && r->compare <= LT && assay_str_i64(text, &r->count);
+}
+
 static bool parse_line(assay_env_rules *rules, const char *name, assay_str line, uint32_t no,
 		       assay_err *err)
 {
 	line = assay_str_trim(line);
 	if (!line.n || *line.p == '#')
 		return true;
-	assay_str path = assay_str_cut(&line, ' ');
-	line = assay_str_trim(line);
-	assay_str word = assay_str_cut(&line, ' '), value = assay_str_trim(line);
-	for (int i = 0; i < (int)ASSAY_COUNT_OF(ops); i++) {
-		if (!assay_str_is(word, ops[i].word))
-			continue;
-		if (ops[i].takes_value != (value.n != 0))
-			return assay_fail(err, ASSAY_FORMAT, no, "%s: line %u: '%s' takes %s", name,
-					  no, ops[i].word,
-					  ops[i].takes_value ? "a value" : "no value");
-		assay_env_rule r = {.path = assay_dup(&rules->arena, path),
-				    .op = i,
-				    .value = value.n ? assay_dup(&rules->arena, value) : NULL,
-				    .line = no};
-		*assay_push(&rules->list) = r;
-		return true;
-	}
-	return assay_fail(
-		err, ASSAY_FORMAT, no,
-		"%s: line %u: expected PATH and one of = != >= <= > < ~ count present absent equal",
-		name, no);
+	assay_str path = take_until(&line, " \t=!<>~");
+	int op = op_of(take_operator(&line));
+	if (op < 0)
+		return assay_fail(
+			err, ASSAY_FORMAT, 0,
+			"%s: line %u: expected PATH and one of = != >= <= > < ~ count present absent equal",
+			name, no);
+	if (ops[op].takes_value != (line.n != 0))
+		return assay_fail(err, ASSAY_FORMAT, 0, "%s: line %u: '%s' takes %s", name, no,
+				  ops[op].word, ops[op].takes_value ? "a value" : "no value");
+	assay_env_rule r = {.path = assay_dup(&rules->arena, path),
+			    .op = op,
+			    .value = line.n ? assay_dup(&rules->arena, without_quotes(line)) : NULL,
+			    .line = no};
+	if (op == COUNT && !parse_count(&r, line))
+		return assay_fail(err, ASSAY_FORMAT, 0,
+				  "%s: line %u: '%s' is no number of things, such as 8 or >= 8",
+				  name, no, r.value);
+	*assay_push(&rules->list) = r;
+	return true;
 }
 
 bool assay_env_rules_parse(assay_env_rules *rules, const char *name, assay_str text, assay_err *err)
 {
 	*rules = (assay_env_rules){0};
 	uint32_t no = 0;
+	if (assay_str_starts(text, "\xef\xbb\xbf")) /* a byte order mark of an editor */
+		text = (assay_str){text.p + 3, text.n - 3};
 	while (text.n)
 		if (!parse_line(rules, name, assay_str_cut(&text, '\n'), ++no, err))
 			return false;
@@ -70,25 +119,32 @@ void assay_env_rules_free(assay_env_rules *rules)
 	assay_arena_free(&rules->arena);
 }
 
-static bool holds(int op, const char *have, const char *want)
+/* c: below, at or above zero as what there is is less than, equal to or more than expected. */
+static bool compares(int op, int c)
 {
-	int c = assay_version_cmp(assay_str_of(have), assay_str_of(want));
 	switch (op) {
 	case EQ:
-		return !strcmp(have, want);
+		return c == 0;
 	case NE:
-		return strcmp(have, want) != 0;
+		return c != 0;
 	case GE:
 		return c >= 0;
 	case LE:
 		return c <= 0;
 	case GT:
 		return c > 0;
-	case LT:
-		return c < 0;
 	default:
-		return !fnmatch(want, have, 0);
+		return c < 0;
 	}
+}
+
+static bool holds(int op, const char *have, const char *want)
+{
+	if (op == LIKE)
+		return !fnmatch(want, have, 0);
+	return compares(op, op == EQ || op == NE
+				    ? strcmp(have, want)
+				    : assay_version_cmp(assay_str_of(have), assay_str_of(want)));
 }
 
 static void violate(assay_env_violations *out, size_t doc, const assay_env_rule *r,
@@ -169,11 +225,22 @@ static void check_count(assay_env_set *set, const assay_env_rule *r, size_t doc,
 		facts += there && !set->paths.p[p].is_component;
 	}
 	have = things ? things : facts;
-	int64_t want;
-	if (!assay_str_i64(assay_str_of(r->value), &want) || (int64_t)have != want)
+	if (!compares(r->compare, ((int64_t)have > r->count) - ((int64_t)have < r->count)))
 		violate(out, doc, r,
 			assay_printf(&set->arena, "there are %zu of %s, expected %s", have, r->path,
 				     r->value));
+}
+
+static const char *nobody_has(assay_env_set *set, const char *path)
+{
+	assay_suggestion s = {.meant = path};
+	for (uint32_t p = 0; p < set->paths.n; p++)
+		assay_suggest(&s, assay_env_path_text(set, p));
+	path = assay_fmt_safe(&set->arena, assay_str_of(path));
+	return assay_printf(&set->arena,
+			    s.best ? "no snapshot has %s; did you mean '%s'?"
+				   : "no snapshot has %s",
+			    path, s.best);
 }
 
 static void check_rule(assay_env_set *set, const assay_env_rule *r, assay_env_violations *out)
@@ -195,7 +262,7 @@ static void check_rule(assay_env_set *set, const assay_env_rule *r, assay_env_vi
 	}
 	/* nobody has heard of it: that is what absent wants, if anybody said so */
 	if (!any && r->op != ABSENT)
-		violate(out, SIZE_MAX, r, assay_printf(&set->arena, "no snapshot has %s", r->path));
+		violate(out, SIZE_MAX, r, nobody_has(set, r->path));
 }
 
 void assay_env_check(assay_env_set *set, const assay_env_rules *rules, assay_env_violations *out)
@@ -239,6 +306,7 @@ TEST(rules_compare_versions_as_numbers_and_count_things)
 	CHECK_EQ(broken("assay.gpus.* count 2\n", "there are 0"), 1);
 	CHECK_EQ(broken("hipblaslt absent\n", "unknown"), 1); /* b does not say */
 	CHECK_EQ(broken("no.such present\n", "no snapshot has"), 1);
+	CHECK_EQ(broken("rocm.versoin present\n", "did you mean 'rocm.version'?"), 1);
 	return 0;
 }
 
@@ -267,6 +335,16 @@ TEST(equal_means_equal_to_most_hosts)
 	return 0;
 }
 
+TEST(rules_are_read_as_people_write_them)
+{
+	CHECK_EQ(broken("\xef\xbb\xbfrocm.version>=6.9\r\n", NULL), 0);
+	CHECK_EQ(broken("rocm.version\t~\t'6.*'\n", NULL), 0);
+	CHECK_EQ(broken("rocm.version == \"6.9\"\n", "is 6.10.1, expected = 6.9"), 1);
+	CHECK_EQ(broken("assay.gpus.* count <= 2\n", NULL), 0);
+	CHECK_EQ(broken("assay.gpus.* count >0\n", "there are 0 of assay.gpus.*, expected >0"), 1);
+	return 0;
+}
+
 TEST(broken_rules_name_their_line)
 {
 	assay_env_rules r;
@@ -275,6 +353,11 @@ TEST(broken_rules_name_their_line)
 	      strstr(err.text, "line 2"));
 	assay_env_rules_free(&r);
 	CHECK(!assay_env_rules_parse(&r, "r", ASSAY_S("a =\n"), &err) && strstr(err.text, "value"));
+	assay_env_rules_free(&r);
+	CHECK(!assay_env_rules_parse(&r, "r", ASSAY_S("a count four\n"), &err) &&
+	      strstr(err.text, "'four' is no number of things"));
+	assay_env_rules_free(&r);
+	CHECK(!assay_env_rules_parse(&r, "r", ASSAY_S("a count ~ 4\n"), &err));
 	assay_env_rules_free(&r);
 	CHECK(!assay_env_rules_parse(&r, "r", ASSAY_S("# none\n"), &err));
 	assay_env_rules_free(&r);

@@ -8,6 +8,8 @@ typedef struct assay_env_rule {
 	const char *path;  /* may hold * and ? */
 	int op;            /* index in the table of operators */
 	const char *value; /* NULL where the operator takes none */
+	int compare;       /* how many of them there may be, by an operator and a number */
+	int64_t count;
 	uint32_t line;
 } assay_env_rule;
 
