@@ -77,6 +77,8 @@ uint32_t waits_scope_of_thread(waits *w, uint32_t track);
 /* waits_whole.c: up to where recordings are known to hold every call. */
 void waits_find_whole(waits *w);
 bool waits_is_whole(const waits *w, uint32_t source, int64_t until);
+/* From there on some stream stands behind something, and the call does not say which. */
+void waits_whole_until(waits *w, uint32_t source, int64_t until);
 
 /* waits_records.c: what all tables know of calls and work, for the sweep. Needs the indices. */
 void waits_add_records(waits *w);

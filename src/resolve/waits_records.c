@@ -645,10 +645,23 @@ static assay_marks find_captures(const waits *w)
 	return m;
 }
 
+/* One that ends first has begun before the recording. */
 static bool was_capturing(const assay_marks *captures, uint32_t thread, uint64_t key)
 {
-	const assay_mark *m = assay_mark_before(captures, thread, key);
-	return m && m->value;
+	const assay_mark *before = assay_mark_before(captures, thread, key);
+	const assay_mark *after = before ? NULL : assay_mark_after(captures, thread, key);
+	return before ? before->value : after && !after->value;
+}
+
+/* Calls of a capture from before the recording are taken for what they are not. */
+static void distrust_captures(waits *w, const assay_marks *captures)
+{
+	for (size_t i = 0; i < captures->v.n; i++) {
+		const assay_mark *m = &captures->v.p[i];
+		uint32_t source = assay_track_group(w->t, (uint32_t)m->place);
+		if (!m->value && !assay_mark_before(captures, m->place, m->key))
+			waits_whole_until(w, source, INT64_MIN);
+	}
 }
 
 /* Does something enter a stream with this call that should be among the work? */
@@ -669,6 +682,7 @@ static void add_unseen_work(waits *w)
 {
 	const assay_tables *t = w->t;
 	assay_marks captures = find_captures(w);
+	distrust_captures(w, &captures);
 	for (size_t k = 0; k < w->call_rows.n; k++) {
 		uint32_t h = w->call_rows.p[k];
 		if (!is_unseen(w, h))
@@ -763,6 +777,8 @@ static void add_host_calls(waits *w)
 		else if (waits_blindly(call.op)) {
 			assay_sweep_rec *r = add_rec(w, call.op, source, 0, 0);
 			attach_call(w, r, h);
+			if (call.op == ASSAY_OP_WAIT)
+				waits_whole_until(w, source, r->enter);
 			if (call.op == ASSAY_OP_WAIT || call.op == ASSAY_OP_EVENT_SYNC)
 				make_blind(r);
 		}

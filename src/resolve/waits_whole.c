@@ -16,16 +16,21 @@ static bool orders(const assay_run *run, const assay_ledger_table *l, uint32_t i
 	return any;
 }
 
+void waits_whole_until(waits *w, uint32_t source, int64_t until)
+{
+	if (source < w->sources && until < w->whole[source])
+		w->whole[source] = until;
+}
+
 static void trust_counts(waits *w)
 {
 	const assay_ledger_table *l = &w->t->ledger;
 	for (uint32_t i = 0; i < l->n; i++)
 		w->whole[assay_group_of(w->t, l->source[i])] = INT64_MAX;
 	for (uint32_t i = 0; i < l->n; i++) {
-		int64_t *whole = &w->whole[assay_group_of(w->t, l->source[i])];
-		int64_t until = l->first[i] ? l->first[i] : INT64_MIN;
-		if ((l->dropped[i] || l->unknown[i]) && orders(w->run, l, i) && until < *whole)
-			*whole = until;
+		if ((l->dropped[i] || l->unknown[i]) && orders(w->run, l, i))
+			waits_whole_until(w, assay_group_of(w->t, l->source[i]),
+					  l->first[i] ? l->first[i] : INT64_MIN);
 	}
 }
 
@@ -125,8 +130,8 @@ static void trust_numbers(waits *w, const struct numbers *of)
 		bool ends = key == w->unbroken[source] && key < of[source].last;
 		bool hides = w->call[w->t->host.name[h]].flags &
 			     (ASSAY_REC_MAY_RECORD | ASSAY_REC_TOGETHER);
-		if ((ends || hides) && w->t->host.ts[h] < w->whole[source])
-			w->whole[source] = w->t->host.ts[h];
+		if (ends || hides)
+			waits_whole_until(w, source, w->t->host.ts[h]);
 	}
 }
 
@@ -149,4 +154,107 @@ void waits_find_whole(waits *w)
 bool waits_is_whole(const waits *w, uint32_t source, int64_t until)
 {
 	return source < w->sources && until < w->whole[source];
+}
+
+/* So many calls: a kernel, an event behind it, and a stream that waits for that with call `at`;
+ * call `missing` was not recorded. */
+static assay_run *numbered_run(uint32_t calls, uint32_t at, uint32_t missing)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	run->part.source = assay_add(t, ASSAY_T_source);
+	for (uint32_t i = 1; i <= calls; i++) {
+		const char *name = i == 1    ? "hipLaunchKernel"
+				   : i == 2  ? "hipEventRecord"
+				   : i == at ? "hipStreamWaitEvent"
+					     : "hipGetDevice";
+		const char *args = i == 1 ? "\"stream\": \"0x100\""
+					  : "\"stream\": \"0x100\", \"event\": \"0xe1\"";
+		if (i == missing)
+			continue;
+		uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, name, 10000 * i, 1000);
+		t->host.detail[h] = assay_add(t, ASSAY_T_api);
+		t->api.corr[t->host.detail[h]] = i;
+		t->host.args[h] = assay_sid_of(run, args);
+		t->host.track[h] = assay_thread_track(&run->part, 1, 1);
+	}
+	uint32_t g = assay_hand_gpu(run, "k", 12000, 3000, ASSAY_NO_ROW);
+	t->gpu.corr[g] = 1;
+	t->gpu.track[g] = assay_stream_track(&run->part, 0, 1);
+	return run;
+}
+
+static uint8_t class_in(assay_run *run)
+{
+	assay_waits(run);
+	uint8_t class =
+		run->part.t.wait.n == 1 ? run->part.t.wait.class[0] : ASSAY_WAIT_CLASS_COUNT;
+	assay_run_free(run);
+	return class;
+}
+
+TEST(a_number_that_is_missing_is_a_call_that_was_lost)
+{
+	CHECK_EQ(class_in(numbered_run(300, 290, 0)), ASSAY_WAIT_IS_EXACT);
+	for (uint32_t missing = 3; missing < 300; missing += 1 + missing / 8)
+		CHECK_EQ(class_in(numbered_run(300, 290, missing)),
+			 missing < 290 ? ASSAY_WAIT_IS_LIKELY : ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(class_in(numbered_run(300, 63, 64)), ASSAY_WAIT_IS_LIKELY); /* it may have begun */
+	CHECK_EQ(class_in(numbered_run(300, 63, 65)), ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(class_in(numbered_run(300, 64, 66)), ASSAY_WAIT_IS_EXACT);
+	return 0;
+}
+
+TEST(rows_whose_calls_are_not_there_tell_that_numbers_are_missing)
+{
+	assay_run *run = numbered_run(10, 9, 0);
+	uint32_t g = assay_hand_gpu(run, "k", 500000, 3000, ASSAY_NO_ROW);
+	run->part.t.gpu.corr[g] = 12;
+	run->part.t.gpu.track[g] = assay_stream_track(&run->part, 0, 2);
+	CHECK_EQ(class_in(run), ASSAY_WAIT_IS_EXACT); /* after the last call */
+	run = numbered_run(10, 9, 0);
+	g = assay_hand_gpu(run, "k", 500000, 3000, ASSAY_NO_ROW);
+	run->part.t.gpu.corr[g] = 1000; /* most are not there */
+	run->part.t.gpu.track[g] = assay_stream_track(&run->part, 0, 2);
+	CHECK_EQ(class_in(run), ASSAY_WAIT_IS_LIKELY);
+	for (uint64_t corr = 12; corr <= 1000; corr += 988) {
+		run = numbered_run(10, 9, 0);
+		uint32_t y = assay_add(&run->part.t, ASSAY_T_sync);
+		run->part.t.sync.corr[y] = corr;
+		run->part.t.sync.ts[y] = 500000;
+		run->part.t.sync.name[y] = assay_sid_of(run, "Context Sync");
+		run->part.t.sync.track[y] = assay_stream_track(&run->part, 0, -1);
+		assay_waits(run);
+		CHECK_EQ(run->part.t.wait.class[0],
+			 corr == 12 ? ASSAY_WAIT_IS_EXACT : ASSAY_WAIT_IS_LIKELY);
+		assay_run_free(run);
+	}
+	return 0;
+}
+
+/* A recorder that counts what it lost: numbers say nothing then. */
+static uint8_t class_counted(const char *kind, uint64_t dropped, uint64_t unknown, int64_t first)
+{
+	assay_run *run = numbered_run(10, 9, 5);
+	assay_ledger_table *l = &run->part.t.ledger;
+	uint32_t i = assay_add(&run->part.t, ASSAY_T_ledger);
+	l->source[i] = 0;
+	l->kind[i] = kind ? assay_sid_of(run, kind) : 0;
+	l->cause[i] = kind ? 0 : ASSAY_LOSS_SAMPLES;
+	l->dropped[i] = dropped;
+	l->unknown[i] = unknown;
+	l->first[i] = first;
+	return class_in(run);
+}
+
+TEST(a_recorder_that_counts_its_losses_is_trusted_up_to_the_first)
+{
+	CHECK_EQ(class_counted("calls", 0, 0, 0), ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(class_counted("calls", 1, 0, 0), ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(class_counted("calls", 0, 1, 0), ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(class_counted("barriers", 1, 0, 91000), ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(class_counted("barriers", 1, 0, 91001), ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(class_counted("samples", 1, 0, 0), ASSAY_WAIT_IS_EXACT); /* say nothing of order */
+	CHECK_EQ(class_counted(NULL, 1, 0, 0), ASSAY_WAIT_IS_EXACT);
+	return 0;
 }

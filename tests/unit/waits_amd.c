@@ -564,3 +564,25 @@ TEST(an_event_nobody_names_is_told_by_the_work_that_ended_with_the_wait)
 	}
 	return 0;
 }
+
+/* A capture that ends, and may have begun in the recording. */
+TEST(what_is_captured_since_before_the_recording_is_not_certain)
+{
+	for (int begun = 0; begun < 2; begun++) {
+		row rows[] = {
+			{begun ? "hipStreamBeginCapture" : "hipGetDevice", S3, 0, 0, 0, 0, 0, 0, 0,
+			 0, 0},
+			{"hipEventRecord", E1 "," S1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+			{"hipStreamWaitEvent", S2 "," E1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+			{"hipStreamEndCapture", S3, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+			{"hipLaunchKernel", S1, 0, 1, 95000, 98000, 0, 0, 0, 0, 0},
+			{"hipLaunchKernel", S2, 0, 2, 115000, 118000, 0, 0, 0, 0, 0},
+		};
+		assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+		assay_waits(run);
+		CHECK_EQ(run->part.t.wait.class[0],
+			 begun ? ASSAY_WAIT_IS_EXACT : ASSAY_WAIT_IS_LIKELY);
+		assay_run_free(run);
+	}
+	return 0;
+}

@@ -63,6 +63,8 @@ class Sync:
 
 class Program(Words, Graphs, Hidden, Shared):
     """One process. cuda: what CUPTI and Kineto see; else HIP. capture: a recorder that sees more and counts its losses."""
+    DEVICES, THREADS, FAILS = [1, 1, 2, 3], [1, 1, 2], 0.05
+
     def __init__(self, rng, pid, base, cuda, tells_device, capture=False, late=False):
         self.rng, self.pid, self.cuda, self.tells_device, self.capture = rng, pid, cuda, tells_device or capture, capture
         self.late = late and rng.random() < 0.3  # recording began when the program ran already
@@ -73,8 +75,8 @@ class Program(Words, Graphs, Hidden, Shared):
         self.inside = {}  # launch of a graph -> works that nodes of it wait for
         self.vague = set()  # calls whose truth nobody could know
         self.corr = self.kernels = self.sync_ids = 0
-        self.devices = rng.choice([1, 1, 2, 3])
-        self.threads = [base + rng.randrange(1000) for _ in range(rng.choice([1, 1, 2]))]
+        self.devices = rng.choice(self.DEVICES)
+        self.threads = [base + rng.randrange(1000) for _ in range(rng.choice(self.THREADS))]
         self.began = base
         self.current = [0] * len(self.threads)
         self.tells_creation = rng.random() < 0.7
@@ -243,7 +245,7 @@ class Program(Words, Graphs, Hidden, Shared):
 
     def record(self, t, e=None):
         s, e = self.pick(t), e or self.rng.choice(self.events)
-        failed = not self.cuda and self.rng.random() < 0.05
+        failed = not self.cuda and self.rng.random() < self.FAILS
         name, args = self.spelled(s, "EventRecord", {"event": e.handle})
         corr, at = self.call(t, name, args, 1500, int(failed), not self.loses(), stream=s)
         if failed:
@@ -376,6 +378,23 @@ class Program(Words, Graphs, Hidden, Shared):
     def end(self):
         self.hide()
         return max(self.threads + [s.tail.end for s in self.streams])
+
+
+class Plain(Program):
+    """One thread and one device, kernels, events and waits: nothing is hidden, lost or at once."""
+    DEVICES, THREADS, FAILS = [1], [1], 0
+
+    def __init__(self, rng, pid, base, cuda, capture):
+        super().__init__(rng, pid, base, cuda, True, capture)
+        self.lossy = self.busy = self.pauses = self.sees_barriers = False
+        self.tells_creation = True
+
+    def choose_acts(self):
+        return [self.launch] * 9 + [self.record] * 5 + [self.stream_wait] * 4 + [
+            self.event_sync, self.stream_sync, self.device_sync] * 2
+
+    def make_graphs_known(self):
+        pass
 
 
 def play(programs):

@@ -1,0 +1,225 @@
+/* Where the rules of the sweep begin and end: what only just counts, and what no longer does. */
+#include "base/test.h"
+#include "resolve/sweep_state.h"
+#include "waits_program.h"
+
+TEST(a_wait_without_work_is_neither_satisfied_nor_not)
+{
+	program p = {0};
+	record(&p, 10, A, S1);
+	wait(&p, 20, S2, A);
+	wait(&p, 30, S2, B);
+	run(&p);
+	CHECK(p.wait[0].satisfied == 255 && p.wait[1].satisfied == 255);
+	CHECK(p.wait[1].producer.device == -1 && p.wait[1].producer.uid == 0);
+	return 0;
+}
+
+TEST(a_thread_is_not_held_up_by_work_that_was_over)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 50);
+	record(&p, 4, A, S1);
+	event_call(&p, ASSAY_OP_EVENT_SYNC, 5, A); /* from 50 to 55 */
+	event_call(&p, ASSAY_OP_EVENT_SYNC, 9, A);
+	run(&p);
+	CHECK(p.wait[0].delayed == 0 && p.wait[0].satisfied == 1 && p.wait[0].slack == 5);
+	CHECK(p.wait[1].delayed == 0 && p.wait[1].slack == 45);
+	return 0;
+}
+
+TEST(words_of_32_bits_are_compared_as_such)
+{
+	static const struct {
+		assay_value_when when;
+		uint64_t value, wanted;
+		bool fits, fits_half;
+	} cases[] = {
+		{ASSAY_VALUE_EQUAL, 5, 5, true, true},
+		{ASSAY_VALUE_EQUAL, 4, 5, false, false},
+		{ASSAY_VALUE_EQUAL, 1ull << 32 | 5, 5, false, true},
+		{ASSAY_VALUE_AND, 6, 2, true, true},
+		{ASSAY_VALUE_AND, 4, 2, false, false},
+		{ASSAY_VALUE_AND, 1ull << 32, 1ull << 32, true, false},
+		{ASSAY_VALUE_NOR, UINT64_MAX, 0, false, false},
+		{ASSAY_VALUE_NOR, UINT32_MAX, 0, true, false},
+		{ASSAY_VALUE_NOR, UINT32_MAX - 1, 0, true, true},
+		{ASSAY_VALUE_AT_LEAST, 5, 5, true, true},
+		{ASSAY_VALUE_AT_LEAST, 4, 5, false, false},
+		{ASSAY_VALUE_AT_LEAST, 2, UINT32_MAX, false, true}, /* counted round */
+		{ASSAY_VALUE_AT_LEAST, 2, UINT64_MAX, true, true},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
+		uint32_t when = (uint32_t)cases[i].when * ASSAY_REC_WHEN;
+		CHECK_EQ(sweep_value_fits(cases[i].value, cases[i].wanted, when), cases[i].fits);
+		CHECK_EQ(sweep_value_fits(cases[i].value, cases[i].wanted, when | ASSAY_REC_HALF),
+			 cases[i].fits_half);
+	}
+	return 0;
+}
+
+TEST(a_class_that_the_file_gives_stands_and_the_work_is_named)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 50);
+	record(&p, 10, A, S1);
+	for (uint8_t class = 0; class < ASSAY_WAIT_CLASS_COUNT; class ++)
+		wait(&p, 20 + class, S2, A)->said = class + 1;
+	run(&p);
+	for (uint8_t class = 0; class < ASSAY_WAIT_CLASS_COUNT; class ++) {
+		CHECK_EQ(p.wait[class].class, class);
+		bool named = class <= ASSAY_WAIT_IS_AMBIGUOUS;
+		CHECK_EQ(p.wait[class].producer_row, named ? 1 : ASSAY_NO_ROW);
+		CHECK_EQ(p.wait[class].why,
+			 class == ASSAY_WAIT_IS_LIKELY || class == ASSAY_WAIT_IS_AMBIGUOUS
+				 ? ASSAY_WAIT_BY_FILE
+				 : ASSAY_WAIT_BY_NONE);
+	}
+	return 0;
+}
+
+/* Stream 7 is track 3; another source names it as the producer. */
+static uint8_t class_with_hint(uint32_t flags, uint32_t hint)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 50)->track = 3;
+	record(&p, 10, A, S1)->track = 3;
+	assay_sweep_rec *w = wait(&p, 20, S2, A);
+	w->flags = flags;
+	w->hint = hint;
+	run(&p);
+	return p.wait[0].class;
+}
+
+TEST(another_source_that_names_the_stream_makes_a_wait_exact_unless_a_graph_came_between)
+{
+	CHECK_EQ(class_with_hint(0, ASSAY_NO_ROW), ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(class_with_hint(0, 3), ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(class_with_hint(0, 4), ASSAY_WAIT_IS_AMBIGUOUS);
+	CHECK_EQ(class_with_hint(ASSAY_REC_BESIDE_GRAPH, 3), ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(class_with_hint(ASSAY_REC_WHOLE, ASSAY_NO_ROW), ASSAY_WAIT_IS_EXACT);
+	/* a barrier tells of a record that nobody knows */
+	CHECK_EQ(class_with_hint(ASSAY_REC_WHOLE | ASSAY_REC_BARRIER, ASSAY_NO_ROW),
+		 ASSAY_WAIT_IS_LIKELY);
+	return 0;
+}
+
+TEST(of_two_records_at_once_the_stream_that_is_named_leaves_no_other)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 50)->track = 3;
+	work(&p, 2, S2, 0, 60)->track = 4;
+	record(&p, 10, A, S1)->track = 3;
+	assay_sweep_rec *r = record(&p, 11, A, S2);
+	r->track = 4;
+	r->thread = 2;
+	r->exit = 300; /* it is at it while the wait begins */
+	assay_sweep_rec *w = wait(&p, 20, S3, A);
+	w->hint = 3;
+	run(&p);
+	CHECK(p.wait[0].record_key == 10 && p.wait[0].producer_row == 1);
+	CHECK_EQ(p.wait[0].other_key, 0);
+	return 0;
+}
+
+TEST(a_stream_that_was_made_blocking_and_is_empty_is_waited_for_in_vain)
+{
+	program p = {0};
+	on(&p, ASSAY_OP_STREAM_CREATE, 1, S1);
+	on(&p, ASSAY_OP_STREAM_CREATE, 2, S2)->device = -1;
+	on(&p, ASSAY_OP_STREAM_SYNC, 10, S1);
+	on(&p, ASSAY_OP_STREAM_SYNC, 11, S2)->device = -1;
+	on(&p, ASSAY_OP_STREAM_SYNC, 12, S3); /* perhaps not blocking */
+	work(&p, 20, S3, 300, 400);
+	on(&p, ASSAY_OP_STREAM_SYNC, 50, S3);
+	run(&p);
+	CHECK_EQ(p.wait[0].class, ASSAY_WAIT_IS_EXACT);
+	CHECK(p.wait[1].class == ASSAY_WAIT_IS_LIKELY && p.wait[2].class == ASSAY_WAIT_IS_LIKELY);
+	CHECK(p.wait[3].class == ASSAY_WAIT_IS_EXACT && p.wait[3].producer_row == 20);
+	return 0;
+}
+
+TEST(a_function_of_the_host_in_front_of_work_is_an_edge_even_if_nothing_is_before_it)
+{
+	program p = {0};
+	on(&p, ASSAY_OP_HOST_FUNC, 10, S1);
+	work(&p, 11, S1, 300, 400);
+	record(&p, 12, A, S2); /* behind nothing */
+	wait(&p, 13, S3, A);
+	work(&p, 14, S3, 300, 400);
+	run(&p);
+	CHECK(p.edges == 1 && p.edge[0].kind == ASSAY_EDGE_HOST_FUNC && p.edge[0].to_row == 11);
+	return 0;
+}
+
+TEST(a_stream_is_gone_only_if_destroying_it_worked)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 50);
+	on(&p, ASSAY_OP_STREAM_DESTROY, 10, S1)->flags = ASSAY_REC_FAILED;
+	on(&p, ASSAY_OP_STREAM_SYNC, 11, S1);
+	on(&p, ASSAY_OP_STREAM_DESTROY, 12, S1);
+	on(&p, ASSAY_OP_STREAM_SYNC, 13, S1);
+	work(&p, 14, 0, 140, 150); /* the default stream stays */
+	on(&p, ASSAY_OP_STREAM_DESTROY, 16, 0);
+	on(&p, ASSAY_OP_STREAM_SYNC, 17, 0);
+	run(&p);
+	CHECK(p.wait[0].producer_row == 1 && p.wait[1].producer_row == ASSAY_NO_ROW);
+	CHECK_EQ(p.wait[2].producer_row, 14);
+	return 0;
+}
+
+TEST(a_new_stream_at_an_old_address_has_none_of_its_work)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 50);
+	on(&p, ASSAY_OP_STREAM_CREATE, 10, S1);
+	on(&p, ASSAY_OP_STREAM_SYNC, 11, S1);
+	run(&p);
+	CHECK(p.wait[0].producer_row == ASSAY_NO_ROW && p.wait[0].class == ASSAY_WAIT_IS_EXACT);
+	return 0;
+}
+
+/* Two records of an event: the second begins then, by that thread. */
+static program two_records(int64_t begins, uint32_t thread)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 50);
+	record(&p, 10, A, S1); /* until 105 */
+	assay_sweep_rec *r = record(&p, 11, A, S1);
+	r->enter = begins;
+	r->exit = 115;
+	r->thread = thread;
+	wait(&p, 20, S2, A)->flags = ASSAY_REC_WHOLE;
+	run(&p);
+	return p;
+}
+
+TEST(records_of_an_event_at_once_are_counted_and_doubted)
+{
+	program at_once = two_records(104, 2), after = two_records(105, 2),
+		own = two_records(104, 1);
+	CHECK(at_once.rerecords == 1 && at_once.wait[0].class == ASSAY_WAIT_IS_LIKELY);
+	CHECK(after.rerecords == 0 && after.wait[0].class == ASSAY_WAIT_IS_EXACT);
+	CHECK(own.rerecords == 0);
+	return 0;
+}
+
+/* Work of a stream that was launched before work of the default stream and ran after it. */
+static uint8_t class_beside_default(uint32_t flags)
+{
+	program p = {0};
+	work(&p, 1, S1, 1000, 2000);
+	work(&p, 2, 0, 100, 200)->flags = flags;
+	on(&p, ASSAY_OP_STREAM_SYNC, 150, 0);
+	run(&p);
+	return p.wait[0].class;
+}
+
+TEST(a_stream_whose_work_the_default_stream_did_not_wait_for_is_not_blocking)
+{
+	CHECK_EQ(class_beside_default(0), ASSAY_WAIT_IS_EXACT);
+	/* launched at once: it may have come after */
+	CHECK_EQ(class_beside_default(ASSAY_REC_RACED), ASSAY_WAIT_IS_LIKELY);
+	return 0;
+}
