@@ -6,6 +6,7 @@
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "names/calls.h"
 #include "names/copies.h"
 
 enum {
@@ -127,6 +128,26 @@ static size_t lengths_of_main(const struct look *l, int64_t *v)
 			v[n++] = l->holes.p[i].to - l->holes.p[i].from;
 	assay_sort_i64(v, n);
 	return n;
+}
+
+static bool asks_whether_done(const assay_run *run, uint32_t row)
+{
+	assay_str name = assay_text(run, run->part.t.host.name[row]);
+	assay_call_does does = assay_call_meaning_of(name.p, name.n).does;
+	return does == ASSAY_DOES_EVENT_QUERY || does == ASSAY_DOES_STREAM_QUERY;
+}
+
+/* Who asks an event or a stream again and again rests in between. */
+static bool tells_polling(const struct look *l, assay_unnamed *out)
+{
+	const assay_hole *h = &l->holes.p[l->main->hole];
+	if (!asks_whether_done(l->run, h->before) || !asks_whether_done(l->run, h->after) ||
+	    l->main->times < 2 || l->main->idle * 2 < l->idle)
+		return false;
+	out->likely = ASSAY_WHY_HOST_SLEEP;
+	out->because =
+		"nothing is recorded there, but before and behind it the host asks whether work is done: it polls, and rests in between (event.synchronize() waits no longer than needed)";
+	return true;
 }
 
 /* Nothing that computes, reads or writes takes the same time again and again: eight of ten
@@ -284,10 +305,7 @@ static bool tells_interruptions(const struct look *l, assay_unnamed *out)
 
 /* The first that says yes is believed. */
 static bool (*const rules[])(const struct look *, assay_unnamed *) = {
-	tells_lock,
-	tells_timer,
-	tells_copies,
-	tells_interruptions,
+	tells_lock, tells_polling, tells_timer, tells_copies, tells_interruptions,
 };
 
 assay_unnamed assay_unnamed_look(const assay_run *run, const assay_find_ctx *c)
@@ -386,6 +404,22 @@ TEST(stretches_of_one_length_are_ended_by_a_timer)
 		CHECK(u.place && !strcmp(u.place, "most of it between step 7 and launch"));
 		CHECK(k ? !u.because
 			: u.because && strstr(u.because, "6.31 ms to 6.38 ms") != NULL);
+		told_close(&x);
+	}
+	return 0;
+}
+
+TEST(who_asks_again_and_again_polls)
+{
+	static const int64_t odd[] = {5310000, 5900000, 5105000, 8540000, 5375000, 9000000};
+	for (int k = 0; k < 2; k++) {
+		struct told x;
+		told_open(&x);
+		for (size_t i = 0; i < ASSAY_COUNT_OF(odd); i++)
+			add_hole(&x, k ? "aten::add" : "cudaEventQuery", odd[i], "cudaEventQuery",
+				 "gemm", 0);
+		CHECK_EQ(assay_unnamed_look(x.run, &x.c).likely,
+			 k ? ASSAY_WHY_HOST_UNTRACED : ASSAY_WHY_HOST_SLEEP);
 		told_close(&x);
 	}
 	return 0;
