@@ -36,7 +36,7 @@ static bool is_word(assay_str word)
 static bool words_known(const char *list)
 {
 	assay_str rest = assay_str_of(list);
-	while (rest.n) {
+	for (bool first = true; first || rest.n; first = false) {
 		assay_str word = assay_str_cut(&rest, ',');
 		if (is_word(word))
 			continue;

@@ -494,8 +494,9 @@ const assay_env_follows *assay_env_follow_rules(size_t *n)
 	return follows;
 }
 
-/* %n the last part of the path, %d the device (the part before it), %v the value. `off` is for a
- * value that should go away. */
+/* %n the last part of the path, %d the device (the part before it), %v the value, %b 1 for one that
+ * is on and 0 else, %w and %k its thousandth and its 1024th part. `off` is for a value that should
+ * go away. */
 static const struct {
 	const char *pattern, *on, *off;
 } remedies[] = {
@@ -516,11 +517,12 @@ static const struct {
 	 NULL},
 	{"assay.host.cpufreq_governor", "cpupower frequency-set -g %v", NULL},
 	{"assay.host.smt", "echo %v > /sys/devices/system/cpu/smt/control", NULL},
-	{"assay.host.memlock_limit", "ulimit -l %v (in bytes; /etc/security/limits.conf)", NULL},
-	{"assay.gpus.*.power_limit_mw", "nvidia-smi -i %d -pl (%v / 1000)", NULL},
-	{"assay.gpus.*.ecc", "nvidia-smi -i %d -e 1 or 0 (%v), then reset the GPU", NULL},
-	{"assay.gpus.*.mig", "nvidia-smi -i %d -mig 1 or 0 (%v), then reset the GPU", NULL},
-	{"assay.gpus.*.persistence", "nvidia-smi -i %d -pm 1 or 0 (%v)", NULL},
+	{"assay.host.memlock_limit", "ulimit -l %k (memlock %k in /etc/security/limits.conf)",
+	 NULL},
+	{"assay.gpus.*.power_limit_mw", "nvidia-smi -i %d -pl %w", NULL},
+	{"assay.gpus.*.ecc", "nvidia-smi -i %d -e %b, then nvidia-smi -i %d -r", NULL},
+	{"assay.gpus.*.mig", "nvidia-smi -i %d -mig %b, then nvidia-smi -i %d -r", NULL},
+	{"assay.gpus.*.persistence", "nvidia-smi -i %d -pm %b", NULL},
 	{"assay.gpus.*.compute_mode", "nvidia-smi -i %d -c %v", NULL},
 	{"assay.gpus.*.compute_partition", "amd-smi set --gpu %d --compute-partition %v", NULL},
 	{"assay.gpus.*.memory_partition", "amd-smi set --gpu %d --memory-partition %v", NULL},
@@ -589,6 +591,35 @@ static const char *shell_word(assay_arena *a, const char *value)
 	return assay_printf(a, "%s'", out);
 }
 
+static const char *part_of(assay_arena *a, const char *value, int64_t of)
+{
+	int64_t n;
+	if (!assay_str_i64(assay_str_of(value), &n))
+		return shell_word(a, value);
+	return assay_printf(a, "%lld", (long long)(n / of));
+}
+
+/* What a letter behind % stands for. */
+static const char *word_of(assay_arena *a, const char *path, char letter, const char *value)
+{
+	assay_str device, name;
+	last_parts(path, &device, &name);
+	switch (letter) {
+	case 'n':
+		return shell_word(a, assay_dup(a, name));
+	case 'd':
+		return shell_word(a, assay_dup(a, device));
+	case 'b':
+		return !strcmp(value, "enabled") || !strcmp(value, "on") ? "1" : "0";
+	case 'w':
+		return part_of(a, value, 1000);
+	case 'k':
+		return part_of(a, value, 1024);
+	default:
+		return shell_word(a, value);
+	}
+}
+
 const char *assay_env_remedy(assay_arena *a, const char *path, const char *value)
 {
 	const char *form = NULL;
@@ -600,9 +631,8 @@ const char *assay_env_remedy(assay_arena *a, const char *path, const char *value
 		}
 	if (!form)
 		return NULL;
-	assay_str device, name;
-	last_parts(path, &device, &name);
-	value = value ? shell_word(a, value) : NULL;
+	if (value && !strcmp(value, "(hidden)"))
+		form = "set %n as it is there: its value is a secret, which no snapshot keeps";
 	char *out = assay_dup(a, (assay_str){"", 0});
 	for (const char *p = form; *p;) {
 		size_t n = strcspn(p, "%");
@@ -610,8 +640,7 @@ const char *assay_env_remedy(assay_arena *a, const char *path, const char *value
 		p += n;
 		if (!*p)
 			break;
-		assay_str part = p[1] == 'v' ? assay_str_of(value) : p[1] == 'n' ? name : device;
-		out = assay_printf(a, "%s%.*s", out, (int)part.n, part.p ? part.p : "");
+		out = assay_printf(a, "%s%s", out, word_of(a, path, p[1], value));
 		p += 2;
 	}
 	return out;
@@ -639,6 +668,16 @@ TEST(remedies_name_the_thing_and_the_value)
 		      "pip install ruamel.yaml==1.2"));
 	CHECK(strstr(assay_env_remedy(&a, "assay.gpus.0000:4b:00.0.compute_mode", "default"),
 		     "-i 0000:4b:00.0 -c default"));
+	CHECK(!strcmp(assay_env_remedy(&a, "assay.gpus.0000:4b:00.0.mig", "disabled"),
+		      "nvidia-smi -i 0000:4b:00.0 -mig 0, then nvidia-smi -i 0000:4b:00.0 -r"));
+	CHECK(!strcmp(assay_env_remedy(&a, "assay.gpus.0000:4b:00.0.power_limit_mw", "650000"),
+		      "nvidia-smi -i 0000:4b:00.0 -pl 650"));
+	CHECK(!strcmp(assay_env_remedy(&a, "assay.host.memlock_limit", "unlimited"),
+		      "ulimit -l unlimited (memlock unlimited in /etc/security/limits.conf)"));
+	CHECK(strstr(assay_env_remedy(&a, "assay.env_vars.VLLM_API_KEY", "(hidden)"),
+		     "set VLLM_API_KEY as it is there"));
+	CHECK(!strcmp(assay_env_remedy(&a, "assay.python.packages.a;reboot", NULL),
+		      "pip uninstall 'a;reboot'"));
 	CHECK(!assay_env_remedy(&a, "no.such.path", "1"));
 	assay_arena_free(&a);
 	return 0;

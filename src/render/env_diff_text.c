@@ -191,16 +191,16 @@ static void put_suspect(const assay_env_set *set, const assay_env_result *r)
 static void put_title(const assay_env_set *set, const assay_env_telling *t)
 {
 	if (set->docs.n == 2)
-		printf("%s -> %s\n", set->docs.p[0].name, set->docs.p[1].name);
+		printf("%s -> %s", set->docs.p[0].name, set->docs.p[1].name);
 	else
-		printf("%zu snapshots against %s\n", set->docs.n,
+		printf("%zu snapshots against %s", set->docs.n,
 		       t->baseline ? t->baseline : "the majority");
 }
 
 void assay_env_diff_text(assay_env_set *set, const assay_env_result *r, const assay_env_telling *t)
 {
 	put_title(set, t);
-	printf("%s\n\n", r->sentence);
+	printf("\n%s\n\n", r->sentence);
 	if (set->docs.n > 2)
 		put_clusters(set, r);
 	put_groups(set, r, t);

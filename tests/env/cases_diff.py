@@ -256,7 +256,8 @@ def _(r):
     assert "export HSA_XNACK=1" in out and "pip install triton==3.4.0" in out, out
     assert "unset HSA_XNACK" in diff(r, b, a, args=("--explain",))[1]
     md = diff(r, a, b, args=("--markdown", "--explain"))[1]
-    assert "| `env_vars.HSA_XNACK` | 1 | (unset) |" in md, md
+    first = md.splitlines()[0]
+    assert first.startswith("**") and first.endswith("**") and "| `env_vars.HSA_XNACK` | 1 | (unset) |" in md, md
 
 
 @case("diff.hashed_against_not_hashed_is_unknown")
