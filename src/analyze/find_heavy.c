@@ -99,6 +99,20 @@ static void tell_where(const assay_run *run, const assay_find_ctx *c, uint32_t g
 		assay_own_line_of_work(run, c, gpu, &f->where);
 }
 
+/* That the same operator is slow for the bytes it moves says less than what it does, and more of
+ * how much would go. */
+static void take_slow_operator(const assay_find_ctx *c, assay_found *f)
+{
+	for (assay_found *o = NULL; f->where.op && (o = assay_found_next(c, o));) {
+		if (strcmp(o->id, "slow_kernels") || o->follows || !o->where.op ||
+		    strcmp(o->where.op, f->where.op))
+			continue;
+		o->follows = f->id;
+		f->saved = o->saved > f->saved ? o->saved : f->saved;
+		f->most = f->saved > f->most ? f->saved : f->most;
+	}
+}
+
 static void find_family(assay_run *run, const assay_find_ctx *c, const uint8_t *of_name,
 			uint8_t family)
 {
@@ -120,6 +134,7 @@ static void find_family(assay_run *run, const assay_find_ctx *c, const uint8_t *
 				 assay_fmt_count(count, s.count / (c->steps ? c->steps : 1)),
 				 c->steps ? " a step" : "");
 	tell_where(run, c, s.most, &f);
+	take_slow_operator(c, &f);
 	assay_finding_add(c, &f);
 }
 
@@ -179,5 +194,21 @@ TEST(the_window_counts_its_sorts)
 	assay_order_free(&order);
 	assay_arena_free(&scratch);
 	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_slow_operator_stands_below_what_it_does_and_tells_how_much_goes)
+{
+	struct assay_found_list list = {.found = {0}};
+	assay_find_ctx c = {.list = &list};
+	assay_finding_add(&c,
+			  &(assay_found){.id = "slow_kernels", .saved = 70, .where.op = "sort"});
+	assay_found f = {.id = "sorting", .saved = 50, .most = 60, .where.op = "topk"};
+	take_slow_operator(&c, &f);
+	CHECK(f.saved == 50 && !list.found.p[0].follows);
+	f.where.op = "sort";
+	take_slow_operator(&c, &f);
+	CHECK(f.saved == 70 && f.most == 70 && list.found.p[0].follows == f.id);
+	assay_vec_free(&list.found);
 	return 0;
 }

@@ -552,3 +552,27 @@ TEST(a_graph_break_is_where_most_launches_come_behind)
 	assay_run_free(run);
 	return 0;
 }
+
+TEST(a_blocking_call_in_a_loop_stands_below_launching_that_costs_twice_as_much)
+{
+	static const struct {
+		const char *function;
+		int64_t saved;
+		bool below;
+	} cases[] = {{"experts", 40, true}, {"experts", 60, false}, {"log", 40, false}};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
+		struct assay_found_list list = {.found = {0}};
+		assay_find_ctx c = {.list = &list};
+		assay_found f = {.saved = 100,
+				 .fix = loop_fix,
+				 .where = {.file = "train.py", .function = "experts"}};
+		assay_found sync = {.id = "host_sync", .saved = cases[i].saved, .where = f.where};
+		sync.where.function = cases[i].function;
+		assay_finding_add(&c, &sync);
+		take_sync_of_loop(&c, &f);
+		CHECK((list.found.p[0].follows != NULL) == cases[i].below);
+		CHECK_EQ(f.order_by, cases[i].below ? 100 : 0);
+		assay_vec_free(&list.found);
+	}
+	return 0;
+}

@@ -76,6 +76,10 @@ typedef struct assay_found {
 	const char *fact[ASSAY_FACTS_MAX];
 } assay_found;
 
+struct assay_found_list {
+	assay_vec(assay_found) found;
+};
+
 /* Texts must last as long as the scratch arena. */
 void assay_finding_add(const assay_find_ctx *c, const assay_found *f);
 

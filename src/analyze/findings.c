@@ -30,10 +30,6 @@ const char *assay_share_words(const assay_find_ctx *c, int64_t total)
 
 /* ------------------------------------------------------------------ collecting */
 
-struct assay_found_list {
-	assay_vec(assay_found) found;
-};
-
 bool assay_find_without(const assay_find_ctx *c, const char *what_if, double *share)
 {
 	return c->worth && assay_worth_without(c->worth, what_if, share);
