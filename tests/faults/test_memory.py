@@ -21,6 +21,7 @@ CALLS = [
     ("report", [TRACE], 1, 7),
     ("report", [SEEDS / "capture/rocm-streams.asy"], 1, 11),
     ("report", [SEEDS / "rocpd/v305.db"], 1, 41),
+    ("report", [SEEDS / "rocpd/v305.db"], 4, 41),
     ("report", [SEEDS / "nsys/made.sqlite"], 1, 41),
     ("report", [SEEDS / "xplane/jax.pb"], 1, 17),
     ("report", [SEEDS / "rocprof_csv/kernel_trace.csv"], 1, 17),
