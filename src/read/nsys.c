@@ -519,3 +519,17 @@ TEST(tables_that_are_missing_or_odd_do_not_matter)
 	assay_run_free(run);
 	return 0;
 }
+
+TEST(work_that_does_not_say_its_process_is_of_the_only_one)
+{
+	bool ok;
+	assay_err err = {0};
+	assay_run *run = read_made(
+		"DELETE FROM CUPTI_ACTIVITY_KIND_RUNTIME WHERE globalTid > 281478332153856;ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN globalPid;",
+		&ok, &err);
+	const assay_tables *t = &run->part.t;
+	CHECK(ok && t->source.n == 1);
+	CHECK(t->track.source[t->gpu.track[0]] == t->track.source[t->host.track[0]]);
+	assay_run_free(run);
+	return 0;
+}

@@ -15,6 +15,7 @@ typedef struct nsys {
 	int64_t base;   /* nanoseconds since 1970 of time 0 */
 	int64_t shift;  /* that the export added to all times */
 	bool epoch;
+	int64_t only;         /* globalTid of work that does not say whose it is; 0: none */
 	assay_db_ids strings; /* StringIds: id -> string */
 	assay_map source_of;  /* globalPid >> 24 -> row of source */
 	assay_map call_of;    /* source and correlation id -> row of host */

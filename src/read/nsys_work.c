@@ -22,13 +22,31 @@ static uint16_t u16_at(nsys *n, int column)
 	return v < 0 ? 0 : assay_rocprof_u16(n->part, (uint64_t)v, 0);
 }
 
+/* The process of all calls, for exports cut down to tables whose work does not say its own; 0 when
+ * work says it, or calls are of several. */
+static int64_t only_process(nsys *n)
+{
+	int64_t pid, only = 0;
+	bool told = assay_db_select(n->db, "CUPTI_ACTIVITY_KIND_KERNEL",
+				    ASSAY_DB_COLUMNS("globalPid")) &&
+		    assay_db_next(n->db) && assay_db_i64(n->db, 0, &pid);
+	for (assay_db_select(n->db, "CUPTI_ACTIVITY_KIND_RUNTIME", ASSAY_DB_COLUMNS("globalTid"));
+	     !told && assay_db_next(n->db);) {
+		pid = assay_db_int(n->db, 0, 0);
+		if (only && only >> 24 != pid >> 24)
+			return 0;
+		only = pid;
+	}
+	return only;
+}
+
 /* A row of gpu from the shared columns; ASSAY_NO_ROW when it has no time. */
 static uint32_t add_work(nsys *n, assay_gpu_kind kind)
 {
 	int64_t ts, dur, device = nsys_number(n, DEVICE, -1);
 	if (!nsys_span(n, START, &ts, &dur))
 		return ASSAY_NO_ROW;
-	nsys_process(n, assay_db_int(n->db, PID, 0), true);
+	nsys_process(n, assay_db_int(n->db, PID, n->only), true);
 	uint32_t track = assay_stream_track(n->part, device, nsys_number(n, STREAM, -1));
 	uint32_t g = assay_add(&n->part->t, ASSAY_T_gpu);
 	assay_gpu_table *t = &n->part->t.gpu;
@@ -302,6 +320,7 @@ void nsys_read_work(nsys *n)
 	assay_db_ids chains = {0};
 	assay_map by_sync = {0};
 	nsys_read_chains(n, "CUDA_CALLCHAINS", &chains);
+	n->only = only_process(n);
 	read_kernels(n);
 	read_copies(n);
 	read_graphs(n);
