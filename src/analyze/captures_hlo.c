@@ -5,6 +5,9 @@
  * known by their place alone. Field numbers: xla/service/hlo.proto. */
 #include "analyze/captures.h"
 
+#include <math.h>
+
+#include "analyze/hlo.h"
 #include "base/jsonw.h"
 #include "base/proto.h"
 #include "base/test.h"
@@ -17,9 +20,7 @@ enum {
 	METADATA_STATS = 5,
 	STAT_BYTES = 6
 };
-enum { HLO_MODULE = 1, MODULE_COMPUTATION = 3, MODULE_ENTRY_ID = 6, MODULE_SCHEDULE = 7 };
-enum { COMPUTATION_INSTRUCTION = 2, COMPUTATION_ID = 5 };
-enum { NAME = 1, OPCODE = 2, METADATA = 7, INSTRUCTION_ID = 35, OP_NAME = 2 };
+enum { HLO_MODULE = 1, MODULE_SCHEDULE = 7 };
 enum { SEQUENCES = 1, MAP_KEY = 1, MAP_VALUE = 2, SEQUENCE_IDS = 1 };
 
 /* The first message or text of this number; empty when there is none. */
@@ -67,77 +68,82 @@ static bool launches(assay_str opcode)
 	return opcode.n > 0;
 }
 
-static assay_sid hlo_args(assay_run *run, assay_str name)
+static assay_sid hlo_args(assay_run *run, const assay_hlo *h, uint32_t i)
 {
 	assay_jsonw w = {.compact = true};
-	assay_jsonw_str(&w, "hlo_op", name);
+	assay_jsonw_str(&w, "hlo_op", h->instruction.p[i].name);
+	assay_hlo_write_args(h, i, &w);
 	assay_sid args = assay_intern(&run->part.strings, (assay_str){w.out.p, w.out.n});
 	assay_jsonw_free(&w);
 	return args;
 }
 
-static void take_instruction(assay_captures *c, assay_run *run, assay_str instruction)
+static uint32_t add_row(assay_run *run, assay_hlo *h, uint32_t i)
 {
 	assay_captured_table *t = &run->part.t.captured;
-	assay_str name = part_of(instruction, NAME), opcode = part_of(instruction, OPCODE);
-	if (!launches(opcode))
-		return;
-	assay_str op_name = part_of(part_of(instruction, METADATA), OP_NAME);
+	const assay_hlo_instruction *of = &h->instruction.p[i];
 	uint32_t row = assay_add(&run->part.t, ASSAY_T_captured);
-	t->name[row] = assay_intern(&run->part.strings, op_name.n ? op_name : name);
+	assay_work work;
+	uint8_t class = ASSAY_WORK_NONE;
+	t->name[row] = assay_intern(&run->part.strings, of->op_name.n ? of->op_name : of->name);
 	t->inferred[row] = t->program[row] = 1;
-	t->args[row] = hlo_args(run, name);
+	t->module[row] = h->id;
+	t->instruction[row] = assay_intern(&run->part.strings, of->name);
+	t->args[row] = hlo_args(run, h, i);
+	if (assay_hlo_work(h, i, &work, &class) && isfinite(work.flops) && isfinite(work.bytes)) {
+		t->flops[row] = work.flops;
+		t->bytes[row] = work.bytes;
+		t->class[row] = class;
+		t->math[row] = (uint8_t)work.math;
+	}
+	return row;
+}
+
+static void take_instruction(assay_captures *c, assay_run *run, assay_hlo *h, uint32_t i)
+{
+	const assay_hlo_instruction *of = &h->instruction.p[i];
+	if (!launches(of->opcode))
+		return;
 	*assay_push(&c->call) = (assay_captured_call){
-		.what = assay_str_is(opcode, "custom-call") ? 0 : assay_capture_stem(name),
-		.op = row};
+		.what = assay_str_is(of->opcode, "custom-call") ? 0 : assay_capture_stem(of->name),
+		.op = add_row(run, h, i)};
 }
 
-static assay_str entry_of(assay_str module)
+/* Ids of instructions of one computation in the order they run, packed. Bodies of loops have
+ * schedules, too; insides of fusions have none. */
+static void take_sequence(assay_captures *c, assay_run *run, assay_hlo *h, assay_str pair)
 {
-	uint64_t id = number_of(module, MODULE_ENTRY_ID);
-	assay_proto c = assay_proto_on(module);
-	for (assay_field f; assay_proto_next(&c, &f);)
-		if (f.number == MODULE_COMPUTATION && f.wire == ASSAY_WIRE_BYTES &&
-		    number_of(f.bytes, COMPUTATION_ID) == id)
-			return f.bytes;
-	return (assay_str){0};
-}
-
-/* Ids of the entry's instructions in the order they run, packed. */
-static assay_str schedule_of(assay_str module)
-{
-	uint64_t id = number_of(module, MODULE_ENTRY_ID);
-	assay_proto c = assay_proto_on(part_of(module, MODULE_SCHEDULE));
-	for (assay_field f; assay_proto_next(&c, &f);)
-		if (f.number == SEQUENCES && f.wire == ASSAY_WIRE_BYTES &&
-		    number_of(f.bytes, MAP_KEY) == id)
-			return part_of(part_of(f.bytes, MAP_VALUE), SEQUENCE_IDS);
-	return (assay_str){0};
+	assay_str order = part_of(part_of(pair, MAP_VALUE), SEQUENCE_IDS);
+	bool entry = number_of(pair, MAP_KEY) == h->entry;
+	size_t left = h->instruction.n; /* a schedule has each once, whatever a file says */
+	for (uint64_t id; order.n && left-- && assay_proto_varint(&order, &id);) {
+		uint32_t i = assay_map_get(&h->by_id, id);
+		if (i == ASSAY_MAP_ABSENT)
+			continue;
+		if (entry)
+			take_instruction(c, run, h, i);
+		else if (launches(h->instruction.p[i].opcode))
+			add_row(run, h, i);
+	}
 }
 
 static void take_module(assay_captures *c, assay_run *run, assay_str module)
 {
-	assay_str entry = entry_of(module), order = schedule_of(module);
-	assay_map at = {0}; /* id -> place in all */
-	assay_vec(assay_str) all = {0};
-	assay_proto p = assay_proto_on(entry);
-	for (assay_field f; assay_proto_next(&p, &f);)
-		if (f.number == COMPUTATION_INSTRUCTION && f.wire == ASSAY_WIRE_BYTES) {
-			*assay_map_at(&at, number_of(f.bytes, INSTRUCTION_ID)) = (uint32_t)all.n;
-			*assay_push(&all) = f.bytes;
+	assay_hlo h;
+	size_t first = c->call.n;
+	assay_hlo_read(&h, module);
+	assay_proto p = assay_proto_on(part_of(module, MODULE_SCHEDULE));
+	size_t left = h.computation.n;
+	for (assay_field f; left && assay_proto_next(&p, &f);)
+		if (f.number == SEQUENCES && f.wire == ASSAY_WIRE_BYTES) {
+			take_sequence(c, run, &h, f.bytes);
+			left--;
 		}
-	size_t first = c->call.n, left = all.n; /* a schedule has each once, whatever a file says */
-	for (uint64_t id; order.n && left-- && assay_proto_varint(&order, &id);) {
-		uint32_t i = assay_map_get(&at, id);
-		if (i != ASSAY_MAP_ABSENT)
-			take_instruction(c, run, all.p[i]);
-	}
 	if (c->call.n > first) {
 		*assay_push(&c->first) = c->call.n;
 		*assay_push(&c->program) = true;
 	}
-	assay_vec_free(&all);
-	assay_map_free(&at);
+	assay_hlo_free(&h);
 }
 
 static void take_metadata(assay_captures *c, assay_run *run, assay_str metadata)
@@ -175,6 +181,10 @@ TEST(names_of_fusions_and_of_their_kernels_have_one_stem)
 	CHECK(assay_capture_stem(ASSAY_S("fusion_102")) != assay_capture_stem(ASSAY_S("copy.102")));
 	return 0;
 }
+
+enum { MODULE_COMPUTATION = 3, MODULE_ENTRY_ID = 6 };
+enum { COMPUTATION_INSTRUCTION = 2, COMPUTATION_ID = 5 };
+enum { NAME = 1, OPCODE = 2, METADATA = 7, INSTRUCTION_ID = 35, OP_NAME = 2 };
 
 /* A program of two instructions that launch, listed in another order than they run in. */
 static void hand_program(assay_run *run, const char *fusion)

@@ -132,6 +132,7 @@ static void give_time(struct compute *c, const assay_order *order)
 
 /* Sums over calls: operations and bytes, and how long the matrix work takes at peak. */
 struct sums {
+	uint64_t known;                                      /* calls */
 	double flops, bytes, matrix, at_peak, at_peak_again; /* seconds; again: recomputed */
 };
 
@@ -141,6 +142,7 @@ static void add_call(const struct compute *c, struct sums *s, uint32_t call)
 	const assay_op_shape_table *o = &c->t->op_shape;
 	if (!is_known(c, shape))
 		return;
+	s->known++;
 	s->flops += o->flops[shape];
 	s->bytes += o->bytes[shape];
 	if (!assay_is_matrix(o->class[shape]))
@@ -164,9 +166,18 @@ static struct sums sums_between(const struct compute *c, int64_t from, int64_t t
 	return s;
 }
 
-static double share_of(const struct compute *c, double seconds, int64_t length)
+/* Nothing known is not nothing computed. */
+static bool says_something(const struct compute *c, const struct sums *s)
 {
-	return c->rates.name && length > 0 ? seconds / ((double)length * 1e-9) : NAN;
+	return s->known && !(s->matrix == 0 && c->t->roof.matrix_coverage[c->roof] == 0);
+}
+
+static double share_of(const struct compute *c, const struct sums *s, double seconds,
+		       int64_t length)
+{
+	return c->rates.name && length > 0 && says_something(c, s)
+		       ? seconds / ((double)length * 1e-9)
+		       : NAN;
 }
 
 static void add_window(struct compute *c)
@@ -176,10 +187,12 @@ static void add_window(struct compute *c)
 	struct sums s = sums_between(c, c->w->from, c->w->to);
 	if (!c->t->op_shape.n || length <= 0)
 		return;
-	r->mfu[c->roof] = share_of(c, s.at_peak, length);
-	r->hfu[c->roof] = share_of(c, s.at_peak + s.at_peak_again, length);
-	r->flops_per_second[c->roof] = s.matrix / ((double)length * 1e-9);
-	r->bytes_per_second[c->roof] = s.bytes / ((double)length * 1e-9);
+	r->mfu[c->roof] = share_of(c, &s, s.at_peak, length);
+	r->hfu[c->roof] = share_of(c, &s, s.at_peak + s.at_peak_again, length);
+	if (says_something(c, &s))
+		r->flops_per_second[c->roof] = s.matrix / ((double)length * 1e-9);
+	if (s.known)
+		r->bytes_per_second[c->roof] = s.bytes / ((double)length * 1e-9);
 }
 
 /* A call counts in the last step that began before it. */
@@ -207,11 +220,11 @@ static void add_steps(struct compute *c)
 		uint32_t r = assay_add(c->t, ASSAY_T_step_compute);
 		int64_t span = s->span[rows.p[i]];
 		c->t->step_compute.step[r] = rows.p[i];
-		c->t->step_compute.flops[r] = sum[i].flops;
-		c->t->step_compute.bytes[r] = sum[i].bytes;
-		c->t->step_compute.mfu[r] = share_of(c, sum[i].at_peak, span);
+		c->t->step_compute.flops[r] = sum[i].known ? sum[i].flops : NAN;
+		c->t->step_compute.bytes[r] = sum[i].known ? sum[i].bytes : NAN;
+		c->t->step_compute.mfu[r] = share_of(c, &sum[i], sum[i].at_peak, span);
 		c->t->step_compute.hfu[r] =
-			share_of(c, sum[i].at_peak + sum[i].at_peak_again, span);
+			share_of(c, &sum[i], sum[i].at_peak + sum[i].at_peak_again, span);
 	}
 	assay_arena_free(&scratch);
 	assay_vec_free(&rows);

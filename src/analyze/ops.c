@@ -6,10 +6,17 @@
 
 #include "analyze/kernel_math.h"
 #include "analyze/op_walk.h"
+#include "base/json.h"
 #include "names/copies.h"
 #include "names/serving.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+
+/* The call that an instruction's work is being added to. */
+struct run_of_work {
+	uint32_t captured, call, device;
+	assay_sid first; /* name of its first kernel: where it comes again, the next call begins */
+};
 
 struct ops {
 	assay_run *run;
@@ -24,7 +31,10 @@ struct ops {
 	assay_map call_of_captured; /* launch and row of captured -> row of op_call */
 	assay_map
 		seen; /* name, arguments as written and what the work hangs on -> row of op_shape */
-	assay_map shapes;  /* the same with the arguments taken apart */
+	assay_map shapes;        /* the same with the arguments taken apart */
+	assay_map instruction;   /* program and name -> row of captured */
+	assay_map of_args;       /* arguments of work -> row of captured */
+	struct run_of_work last; /* of an instruction, on the device looked at */
 	assay_map forward; /* name, process and sequence number -> row of host; name alone: was read
 			    */
 	assay_vec(int64_t) end; /* by row of op_call: where its union ends */
@@ -92,6 +102,66 @@ static uint32_t captured_of(const struct ops *o, uint32_t gpu)
 	return gpu < o->t->gpu_captured.n ? o->t->gpu_captured.op[gpu] : ASSAY_NO_ROW;
 }
 
+static uint64_t instruction_key(uint64_t module, assay_str name)
+{
+	return assay_hash(name.p, name.n, module);
+}
+
+static void index_instructions(struct ops *o)
+{
+	const assay_captured_table *c = &o->t->captured;
+	for (uint32_t i = 0; i < c->n; i++)
+		if (c->program[i])
+			*assay_map_at(&o->instruction,
+				      instruction_key(c->module[i],
+						      assay_text(o->run, c->instruction[i]))) = i;
+}
+
+/* XLA names the program and the instruction of the work that runs outside of graphs. */
+static uint32_t find_instruction(struct ops *o, assay_sid args)
+{
+	assay_str op = {0};
+	int64_t program = -1;
+	assay_arena_reset(&o->scratch);
+	assay_json j = assay_json_members(&o->scratch, assay_text(o->run, args));
+	for (assay_str key, value; assay_json_member(&j, &key) && assay_json_skip(&j, &value);) {
+		if (assay_str_is(key, "hlo_op") && value.n > 2)
+			op = assay_json_unescape(&o->scratch,
+						 (assay_str){value.p + 1, value.n - 2});
+		else if (assay_str_is(key, "program_id"))
+			assay_str_i64(value, &program);
+	}
+	return op.n && program >= 0
+		       ? assay_map_get(&o->instruction, instruction_key((uint64_t)program, op))
+		       : ASSAY_NO_ROW;
+}
+
+static uint32_t instruction_of(struct ops *o, uint32_t gpu)
+{
+	assay_sid args = o->t->gpu.args[gpu];
+	if (!o->instruction.n || !args)
+		return ASSAY_NO_ROW;
+	uint32_t *known = assay_map_at(&o->of_args, args);
+	if (*known == ASSAY_MAP_ABSENT)
+		*known = 1 + find_instruction(o, args);
+	return *known - 1;
+}
+
+/* Kernels of one instruction follow each other. */
+static uint32_t instruction_call(struct ops *o, uint32_t gpu, uint32_t device, uint32_t captured,
+				 const assay_op_place *place)
+{
+	struct run_of_work *l = &o->last;
+	assay_sid name = o->t->gpu.name[gpu];
+	bool same = l->first && l->captured == captured && l->device == device && l->first != name;
+	if (!same) {
+		uint32_t call = new_call(o, o->t->launch.host[gpu], gpu, device, place, false);
+		o->t->op_call.captured[call] = captured;
+		*l = (struct run_of_work){captured, call, device, name};
+	}
+	return l->call;
+}
+
 static assay_sid name_of(const struct ops *o, uint32_t call)
 {
 	uint32_t captured = o->t->op_call.captured[call];
@@ -156,6 +226,9 @@ static uint32_t call_of(struct ops *o, uint32_t gpu, uint32_t device)
 	const assay_op_place *place = &o->places->place.p[at - 1];
 	if (captured_of(o, gpu) != ASSAY_NO_ROW)
 		return captured_call(o, gpu, device, captured_of(o, gpu), place);
+	uint32_t instruction = instruction_of(o, gpu);
+	if (instruction != ASSAY_NO_ROW)
+		return instruction_call(o, gpu, device, instruction, place);
 	bool graph = launches_graph(o, gpu, launch);
 	uint32_t host = graph ? launch : place->op;
 	if (host == ASSAY_NO_ROW)
@@ -234,10 +307,25 @@ static assay_math math_of(struct ops *o, uint32_t call, const assay_work_rule *r
 	return assay_kernel_math(kernel_name(o, call));
 }
 
+static void take_work(struct ops *o, uint32_t shape, uint32_t call, const assay_work_rule *rule,
+		      const assay_work *work)
+{
+	assay_op_shape_table *s = &o->t->op_shape;
+	assay_math ran = math_of(o, call, rule, work->math);
+	uint8_t class = s->class[shape];
+	bool matrix = class == ASSAY_WORK_GEMM || class == ASSAY_WORK_CONV ||
+		      class == ASSAY_WORK_ATTENTION || class == ASSAY_WORK_MOE;
+	s->flops[shape] = work->flops;
+	s->bytes[shape] = work->bytes;
+	s->written[shape] = work->written;
+	s->math[shape] = (uint8_t)(!matrix ? ASSAY_MATH_FP32 : ran ? ran : work->math);
+	if (work->estimated)
+		s->flags[shape] |= ASSAY_OP_ESTIMATED;
+}
+
 static void set_work(struct ops *o, uint32_t shape, uint32_t call, const assay_work_rule *rule,
 		     const assay_op_args *args, double element)
 {
-	assay_op_shape_table *s = &o->t->op_shape;
 	assay_work_hint hint = {.list_bytes = element};
 	assay_serving serving;
 	assay_work work;
@@ -248,17 +336,21 @@ static void set_work(struct ops *o, uint32_t shape, uint32_t call, const assay_w
 		hint.queries_by_keys = serving.queries_by_keys;
 		hint.keys = serving.keys;
 	}
-	if (!assay_work_of(rule, args, &hint, &work))
+	if (assay_work_of(rule, args, &hint, &work))
+		take_work(o, shape, call, rule, &work);
+}
+
+/* The program itself says how much work an instruction is. */
+static void set_program_work(struct ops *o, uint32_t shape, uint32_t call)
+{
+	const assay_captured_table *c = &o->t->captured;
+	uint32_t of = o->t->op_call.captured[call];
+	if (of == ASSAY_NO_ROW || isnan(c->flops[of]))
 		return;
-	assay_math ran = math_of(o, call, rule, work.math);
-	bool matrix = rule->class == ASSAY_WORK_GEMM || rule->class == ASSAY_WORK_CONV ||
-		      rule->class == ASSAY_WORK_ATTENTION || rule->class == ASSAY_WORK_MOE;
-	s->flops[shape] = work.flops;
-	s->bytes[shape] = work.bytes;
-	s->written[shape] = work.written;
-	s->math[shape] = (uint8_t)(!matrix ? ASSAY_MATH_FP32 : ran ? ran : work.math);
-	if (work.estimated)
-		s->flags[shape] |= ASSAY_OP_ESTIMATED;
+	const assay_work work = {
+		.flops = c->flops[of], .bytes = c->bytes[of], .math = (assay_math)c->math[of]};
+	o->t->op_shape.class[shape] = c->class[of];
+	take_work(o, shape, call, NULL, &work);
 }
 
 static uint32_t add_shape(struct ops *o, uint32_t call, const struct key *k)
@@ -305,6 +397,8 @@ static uint32_t shape_of(struct ops *o, uint32_t call, const assay_work_rule *ru
 		o->t->op_shape.class[*slot] = rule ? rule->class : ASSAY_WORK_NONE;
 		if (rule && shaped && !(k.flags & ASSAY_OP_ACROSS_BUS))
 			set_work(o, *slot, call, rule, &args, element);
+		else if (!rule)
+			set_program_work(o, *slot, call);
 	}
 	return *slot;
 }
@@ -348,6 +442,7 @@ void assay_ops(assay_run *run, const assay_order *order, const assay_op_places *
 	o.hosts = o.t->host.n;
 	o.call_of_host = assay_pages_grow(NULL, o.hosts * sizeof *o.call_of_host);
 	assay_rule_names_init(&o.rules, run);
+	index_instructions(&o);
 	give_work(&o, order);
 	give_shapes(&o);
 	assay_rule_names_free(&o.rules);
@@ -356,6 +451,8 @@ void assay_ops(assay_run *run, const assay_order *order, const assay_op_places *
 	assay_map_free(&o.call_of_captured);
 	assay_map_free(&o.shapes);
 	assay_map_free(&o.forward);
+	assay_map_free(&o.instruction);
+	assay_map_free(&o.of_args);
 	assay_vec_free(&o.end);
 	assay_arena_free(&o.scratch);
 }

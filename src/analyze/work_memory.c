@@ -107,9 +107,12 @@ bool assay_work_gather(const assay_work_rule *rule, const assay_op_args *args,
 			return false;
 		taken *= assay_tensor_elements(x) / (double)x->dim[(uint32_t)d];
 	}
-	if (rule->flags & WORK_COPIES)
-		taken = assay_tensor_elements(x);
-	out->bytes = assay_tensor_bytes(index) + 2 * taken * assay_dtype_bytes(x->type) +
+	double all = assay_tensor_elements(x), distinct = taken < all ? taken : all;
+	bool given = assay_work_at(rule, 3) >= 0; /* else as many are read or written elsewhere */
+	double touched = rule->flags & WORK_COPIES ? 2 * all
+			 : given                   ? 2 * distinct
+						   : distinct + taken;
+	out->bytes = assay_tensor_bytes(index) + touched * assay_dtype_bytes(x->type) +
 		     assay_work_bytes(args, assay_work_at(rule, 3));
 	return true;
 }
