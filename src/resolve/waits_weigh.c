@@ -529,3 +529,54 @@ TEST(a_stream_without_work_may_stand_behind_what_a_wait_without_a_row_waited_for
 	CHECK_EQ(class_of_wait_for_empty(true, NULL, 200000), ASSAY_WAIT_IS_EXACT);
 	return 0;
 }
+
+/* Stream 14 waits for work of stream 13 that ends at 200 us. Its own next work is launched by a
+ * call at 150 us, which returns at `returned`, and starts at `start`; other work, launched in
+ * between, ends at 880 us on that device, or is not there. */
+static void late_start(int64_t returned, int64_t start, int64_t busy, uint8_t *class,
+		       int64_t *unexplained)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	run->part.source = assay_add(t, ASSAY_T_source);
+	hand_work(run, 13, 100000, 200000, 1);
+	hand_call(run, "cudaEventRecord", 140000, 5);
+	uint32_t wait = hand_sync(run, "Stream Wait Event", 9, 5);
+	t->sync.ts[wait] = 145000;
+	hand_work(run, 14, start, start + 10000, 10);
+	t->host.ts[t->host.n - 1] = 150000;
+	t->host.dur[t->host.n - 1] = returned - 150000;
+	if (busy >= 0) {
+		hand_work(run, 15, 300000, 880000, 11);
+		t->gpu.track[t->gpu.n - 1] = assay_stream_track(&run->part, busy, 15);
+	}
+	assay_waits(run);
+	*class = class_of_call(run, 9);
+	*unexplained = t->wait.unexplained[0];
+	assay_run_free(run);
+}
+
+TEST(work_that_starts_late_behind_a_wait_is_explained_by_its_call_or_a_busy_device)
+{
+	static const struct {
+		int64_t returned, start, busy;
+		uint8_t class;
+		int64_t unexplained;
+	} cases[] = {
+		{151000, 230000, -1, ASSAY_WAIT_IS_EXACT, 0},
+		{151000, 240000, -1, ASSAY_WAIT_IS_EXACT, 0}, /* as late as is usual */
+		{151000, 250000, -1, ASSAY_WAIT_IS_EXACT, 0}, /* usual is learned: 4 x 50 us */
+		{151000, 900000, -1, ASSAY_WAIT_IS_UNEXPLAINED, 500000}, /* 200 us at most */
+		{890000, 900000, -1, ASSAY_WAIT_IS_EXACT, 0},            /* the call lasted */
+		{151000, 900000, 0, ASSAY_WAIT_IS_EXACT, 0},             /* no room */
+		{151000, 900000, 1, ASSAY_WAIT_IS_UNEXPLAINED, 500000},  /* of another device */
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
+		uint8_t class;
+		int64_t unexplained;
+		late_start(cases[i].returned, cases[i].start, cases[i].busy, &class, &unexplained);
+		CHECK_EQ(class, cases[i].class);
+		CHECK_EQ(unexplained, cases[i].unexplained);
+	}
+	return 0;
+}
