@@ -29,7 +29,10 @@ typedef struct stream {
 	uint32_t flags;
 	int32_t priority;
 	bool told;
+	uint64_t devices; /* a thread's own: those it is told of, by bit */
 } stream;
+
+enum { OWN = 4 }; /* in flags */
 
 static struct {
 	pthread_mutex_t lock; /* inside the runtime's, never around it */
@@ -104,10 +107,10 @@ static place *place_of(places *p, uint64_t handle)
 
 static stream *new_stream(uint64_t handle, uint32_t *id)
 {
-	if (handles.streams.last >= LOSS)
+	uint32_t next = handles.streams.last + 1;
+	if (next > LOSS)
 		return NULL;
-	*id = ++handles.streams.last;
-	if (*id >= handles.list_size) {
+	if (next >= handles.list_size) {
 		size_t size = handles.list_size ? handles.list_size * 2 : LEAST_SLOTS;
 		stream *list = realloc(handles.list, size * sizeof *list);
 		if (!list)
@@ -115,8 +118,9 @@ static stream *new_stream(uint64_t handle, uint32_t *id)
 		handles.list = list;
 		handles.list_size = size;
 	}
-	handles.list[*id] = (stream){.handle = handle, .device = ASSAY_WIRE_NONE};
-	return &handles.list[*id];
+	*id = handles.streams.last = next;
+	handles.list[next] = (stream){.handle = handle, .device = ASSAY_WIRE_NONE};
+	return &handles.list[next];
 }
 
 static uint32_t look_up(uint64_t handle)
@@ -159,7 +163,7 @@ uint32_t assay_rocm_own_stream(void)
 	uint32_t id = NOBODY;
 	stream *s = new_stream(ROCPROF_STREAM_PER_THREAD, &id);
 	if (s)
-		s->flags = 4;
+		s->flags = OWN;
 	pthread_mutex_unlock(&handles.lock);
 	if (!s)
 		return NOBODY;
@@ -247,6 +251,18 @@ static void tell_null(uint32_t device)
 		put_stream(0, &(stream){.device = device, .flags = 1});
 }
 
+/* A thread's own stream is another one on each device, under one number. */
+static void tell_own(uint32_t id, stream *s, uint32_t device)
+{
+	uint64_t bit = device < 64 ? 1ull << device : 0;
+	if (bit ? s->devices & bit : s->told)
+		return;
+	s->devices |= bit;
+	s->device = device;
+	s->told = true;
+	put_stream(id, s);
+}
+
 uint32_t assay_rocm_stream_on(uint32_t id, uint32_t device)
 {
 	if (id == 0)
@@ -256,12 +272,16 @@ uint32_t assay_rocm_stream_on(uint32_t id, uint32_t device)
 	lock_handles();
 	if (id <= handles.streams.last && id < handles.list_size) {
 		stream *s = &handles.list[id];
-		if (s->device == ASSAY_WIRE_NONE)
-			s->device = device;
-		if (!s->told)
-			put_stream(id, s);
-		s->told = true;
-		device = s->device;
+		if (s->flags & OWN) {
+			tell_own(id, s, device);
+		} else {
+			if (s->device == ASSAY_WIRE_NONE)
+				s->device = device;
+			if (!s->told)
+				put_stream(id, s);
+			s->told = true;
+			device = s->device;
+		}
 	}
 	pthread_mutex_unlock(&handles.lock);
 	return device;

@@ -426,15 +426,18 @@ uint32_t waits_legacy_track(const waits *w, uint32_t source, int32_t device)
 	return track == ASSAY_NO_ROW - 2 ? ASSAY_NO_ROW : track;
 }
 
-/* An address that was several streams' in turn: the one alive at that time. */
+/* An address that was several streams' in turn: the last that was made by then, if it was alive.
+ * The end of one may not have been recorded. */
 static uint32_t track_by_time(const waits *w, uint32_t source, uint64_t handle, int64_t ts)
 {
 	const assay_stream_table *s = &w->t->stream;
+	uint32_t best = ASSAY_NO_ROW;
 	for (uint32_t i = 0; i < s->n; i++)
 		if (assay_group_of(w->t, s->source[i]) == source && s->handle[i] == handle &&
-		    s->created[i] <= ts && (!s->destroyed[i] || ts <= s->destroyed[i]))
-			return w->stream_track[i];
-	return ASSAY_NO_ROW;
+		    s->created[i] <= ts && (!s->destroyed[i] || ts <= s->destroyed[i]) &&
+		    (best == ASSAY_NO_ROW || s->created[i] > s->created[best]))
+			best = i;
+	return best == ASSAY_NO_ROW ? best : w->stream_track[best];
 }
 
 uint32_t waits_track_of(const waits *w, uint32_t source, uint64_t handle, uint64_t key, int64_t ts)

@@ -375,6 +375,7 @@ static void devices(void)
 		with_stream("hipLaunchKernel", (uint64_t[]){0, 0, 0, 0, 0, 0, stream}, 56, stream,
 			    &w);
 		with_stream("hipLaunchKernel", (uint64_t[7]){0}, 56, 0, &w);
+		with_stream("hipLaunchKernel", (uint64_t[]){0, 0, 0, 0, 0, 0, 2}, 56, 2, &w);
 		with_stream("hipMemcpyAsync", (uint64_t[]){0, 0, 64, 1, stream}, 40, stream, &in);
 	}
 }

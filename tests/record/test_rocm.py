@@ -430,10 +430,12 @@ def collectives_are_calls_with_their_stream_and_size(v):
 def work_of_two_devices_is_on_its_own(v):
     c = play("devices", v)
     eq([(r["device"], r["stream"]) for r in sorted(c.rows["KERNEL"], key=lambda r: r["corr"])],
-       [(0, 1), (0, 0), (1, 2), (1, 0)])
-    eq([(r["device"], r["stream"]) for r in sorted(c.rows["COPY"], key=lambda r: r["corr"])], [(0, 1), (1, 2)])
+       [(0, 1), (0, 0), (0, 2), (1, 3), (1, 0), (1, 2)])
+    eq([(r["device"], r["stream"]) for r in sorted(c.rows["COPY"], key=lambda r: r["corr"])], [(0, 1), (1, 3)])
     nulls = sorted(r["device"] for r in c.rows["STREAM"] if r["id"] == 0)
     eq(nulls, [0, 1])
+    own = sorted((r["device"], r["flags"]) for r in c.rows["STREAM"] if r["id"] == 2)  # the thread's, on each device
+    eq(own, [(0, 4), (1, 4)])
 
 
 @each("10300")

@@ -586,3 +586,29 @@ TEST(what_is_captured_since_before_the_recording_is_not_certain)
 	}
 	return 0;
 }
+
+TEST(an_address_is_the_last_stream_s_that_was_made_there_though_no_end_of_the_first_is_known)
+{
+	static const row rows[] = {
+		{"hipLaunchKernel", S1, 0, 1, 15000, 18000, 0, 0, 0, 0, 0},
+		{"hipStreamSynchronize", S1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipGetDevice", "", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipLaunchKernel", S1, 0, 2, 65000, 68000, 0, 0, 0, 0, 0},
+		{"hipStreamSynchronize", S1, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	assay_stream_table *s = &run->part.t.stream;
+	for (int64_t id = 1; id <= 2; id++) {
+		uint32_t i = assay_add(&run->part.t, ASSAY_T_stream);
+		s->source[i] = 0;
+		s->device[i] = 0;
+		s->id[i] = id;
+		s->handle[i] = 0x100;
+		s->created[i] = id == 1 ? 0 : 50000;
+	}
+	assay_waits(run);
+	CHECK_EQ(run->part.t.wait.producer_gpu[0], 0);
+	CHECK_EQ(run->part.t.wait.producer_gpu[1], 1);
+	assay_run_free(run);
+	return 0;
+}
