@@ -62,8 +62,8 @@ void assay_counters(assay_run *run);
 /* operator: op_shape by name. */
 void assay_operators(assay_run *run);
 
-/* issue count: overlaps on a stream. */
-void assay_count_overlaps(assay_run *run, const assay_order *order);
+/* issue counts: overlaps on a stream, work that begins before its launch. Needs launch. */
+void assay_count_disorder(assay_run *run, const assay_order *order);
 /* Warnings: telemetry that disagrees with what was measured, launches and ranks that are missing.
  * Needs metric. */
 void assay_checks(assay_run *run);

@@ -11,23 +11,31 @@
 static const double busy_tolerance = 25;
 static const double unlinked_tolerance = 5; /* percent of the work */
 
-/* Work that begins before the work ahead of it on the stream ended: dependent launch, or durations
+static bool is_inverted(const assay_tables *t, uint32_t gpu)
+{
+	uint32_t launch = t->launch.host[gpu];
+	return launch != ASSAY_NO_ROW && t->host.ts[launch] > t->gpu.ts[gpu];
+}
+
+/* Work on a stream that begins before the work ahead of it ended: dependent launch, or durations
  * that run over. */
-void assay_count_overlaps(assay_run *run, const assay_order *order)
+void assay_count_disorder(assay_run *run, const assay_order *order)
 {
 	const assay_tables *t = &run->part.t;
 	assay_arena scratch = {0};
 	int64_t *end = assay_alloc(&scratch, (t->track.n + 1) * sizeof *end);
 	for (size_t i = 0; i < t->track.n; i++)
 		end[i] = INT64_MIN;
-	uint64_t overlaps = 0;
+	uint64_t overlaps = 0, inverted = 0;
 	for (size_t i = 0; i < order->rows; i++) {
 		uint32_t g = order->row[i];
 		int64_t *before = &end[t->gpu.track[g]], stop = assay_gpu_end(&t->gpu, g);
 		overlaps += t->gpu.ts[g] < *before;
+		inverted += is_inverted(t, g);
 		*before = stop > *before ? stop : *before;
 	}
 	assay_count(&run->part, ASSAY_ISSUE_stream_overlap, overlaps);
+	assay_count(&run->part, ASSAY_ISSUE_clock_inversion, inverted);
 	assay_arena_free(&scratch);
 }
 
@@ -215,7 +223,7 @@ TEST(overlaps_are_counted_on_one_stream_only)
 	assay_partition(run, &order);
 	add_test_metric(run, "smi_util_pct", 20);
 	add_test_metric(run, "gpu_util_pct", 90);
-	assay_count_overlaps(run, &order);
+	assay_count_disorder(run, &order);
 	assay_checks(run);
 	CHECK_EQ(run->part.issues[ASSAY_ISSUE_stream_overlap], 1);
 	CHECK_EQ(run->part.t.warning.n, 2); /* telemetry, and no launches */

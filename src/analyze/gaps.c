@@ -227,11 +227,9 @@ static void find_gaps(struct finder *f, const assay_order *order, uint32_t devic
 	const assay_order_device *d = &order->device.p[device];
 	assay_map graphs = {0};
 	int64_t end = t->gpu.ts[order->row[d->first]];
-	uint64_t inverted = 0;
 	for (size_t i = d->first; i < d->first + d->n; i++) {
 		uint32_t g = order->row[i], launch = t->launch.host[g];
 		bool inner = inside_graph(f, &graphs, launch);
-		inverted += launch != ASSAY_NO_ROW && t->host.ts[launch] > t->gpu.ts[g];
 		if (t->gpu.ts[g] > end &&
 		    !assay_offs_touch(&order->offs, assay_order_group(d), end, t->gpu.ts[g])) {
 			uint32_t gap = add_gap(f->run, device, g, end);
@@ -239,7 +237,6 @@ static void find_gaps(struct finder *f, const assay_order *order, uint32_t devic
 		}
 		end = assay_gpu_end(&t->gpu, g) > end ? assay_gpu_end(&t->gpu, g) : end;
 	}
-	assay_count(&f->run->part, ASSAY_ISSUE_clock_inversion, inverted);
 	assay_map_free(&graphs);
 }
 
@@ -526,6 +523,7 @@ static void find_causes(assay_run *run)
 	assay_order_build(&order, run);
 	assay_partition(run, &order);
 	assay_gaps(run, &order);
+	assay_count_disorder(run, &order);
 	assay_order_free(&order);
 }
 

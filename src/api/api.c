@@ -146,6 +146,18 @@ static void start_worth(assay_run *run, const assay_report_opts *opts, assay_hal
 	half->worth = assay_worth_open(run, &half->window);
 }
 
+static void explain_time(assay_run *run, const assay_report_opts *opts, assay_needs needs,
+			 const int64_t *since, assay_halfway *half)
+{
+	const assay_order *order = &half->order;
+	assay_step_times(run, order, since);
+	if (needs == ASSAY_NEEDS_FINDINGS)
+		start_worth(run, opts, half);
+	assay_gaps(run, order);
+	assay_calls(run, order);
+	assay_memory(run);
+}
+
 void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_needs needs,
 			   assay_halfway *out)
 {
@@ -175,13 +187,9 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	assay_kernel_lines(run);
 	assay_loop_layers(run, order);
 	assay_repeated_steps(run, order);
-	assay_step_times(run, order, since);
-	if (needs == ASSAY_NEEDS_FINDINGS)
-		start_worth(run, opts, out);
-	assay_gaps(run, order);
-	assay_calls(run, order);
-	assay_count_overlaps(run, order);
-	assay_memory(run);
+	assay_count_disorder(run, order);
+	if (needs >= ASSAY_NEEDS_STEPS)
+		explain_time(run, opts, needs, since, out);
 	assay_arena_free(&scratch);
 }
 
@@ -255,10 +263,10 @@ static bool prepare_job(assay_run *run, const assay_report_opts *opts, assay_hal
 bool assay_analyze_rest(assay_run *run, const assay_report_opts *opts, assay_needs needs,
 			assay_halfway *half, assay_err *err)
 {
-	if (needs == ASSAY_NEEDS_STEPS) {
+	if (needs == ASSAY_NEEDS_STEPS)
 		assay_ranks(run);
+	if (needs <= ASSAY_NEEDS_STEPS)
 		return true;
-	}
 	return (needs == ASSAY_NEEDS_FINDINGS ? analyze_job : prepare_job)(run, opts, half, err);
 }
 
