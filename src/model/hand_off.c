@@ -22,10 +22,17 @@ void assay_seen_work(assay_seen *t, int64_t from, int64_t to)
 	}
 }
 
-static void add_sign(assay_instants *out, int64_t at)
+/* A row shows its start and its end. */
+static void start_signs(assay_instants *out, size_t rows)
+{
+	out->n = 0;
+	assay_vec_reserve(out, 2 * rows);
+}
+
+static inline void add_sign(assay_instants *out, int64_t at)
 {
 	if (!out->n || out->p[out->n - 1] != at)
-		*assay_push(out) = at;
+		out->p[out->n++] = at;
 }
 
 /* The earliest end on top. How many had to move for it: none where spans nest. */
@@ -45,6 +52,7 @@ static bool signs_by_stack(const assay_host_table *host, const uint32_t *row, si
 {
 	assay_instants ends = {0};
 	size_t moves = 0;
+	start_signs(out, n);
 	for (size_t i = 0; i < n && host->ts[row[i]] <= until && moves <= MOVES_EACH * n; i++) {
 		int64_t ts = host->ts[row[i]], dur = host->dur[row[i]];
 		while (ends.n && ends.p[ends.n - 1] <= ts)
@@ -64,6 +72,7 @@ static void signs_by_sorting(const assay_host_table *host, const uint32_t *row, 
 {
 	assay_instants all = {0};
 	assay_vec(uint32_t) order = {0};
+	start_signs(out, n);
 	for (size_t i = 0; i < n && host->ts[row[i]] <= until; i++) {
 		int64_t ts = host->ts[row[i]], dur = host->dur[row[i]];
 		*assay_push(&all) = ts;
@@ -84,12 +93,8 @@ static void signs_by_sorting(const assay_host_table *host, const uint32_t *row, 
 void assay_seen_signs(const assay_host_table *host, const uint32_t *row, size_t n, int64_t until,
 		      assay_instants *out)
 {
-	out->n = 0;
-	assay_vec_reserve(out, 2 * n);
-	if (signs_by_stack(host, row, n, until, out))
-		return;
-	out->n = 0;
-	signs_by_sorting(host, row, n, until, out);
+	if (!signs_by_stack(host, row, n, until, out))
+		signs_by_sorting(host, row, n, until, out);
 }
 
 static int64_t overlap_of(const assay_seen *a, const assay_seen *b)

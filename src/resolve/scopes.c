@@ -198,6 +198,20 @@ static size_t rows_bytes(const scopes *s)
 	return s->t->host.n * sizeof *s->rows + 1;
 }
 
+/* Lengths of rows, of those never closed the longest; NULL when the host's own will do. */
+static int64_t *closed_lengths(const assay_host_table *host)
+{
+	size_t open = 0;
+	while (open < host->n && host->dur[open] >= 0)
+		open++;
+	if (open == host->n)
+		return NULL;
+	int64_t *length = assay_pages_grow(NULL, host->n * sizeof *length);
+	for (size_t h = 0; h < host->n; h++)
+		length[h] = host->dur[h] < 0 ? INT64_MAX : host->dur[h];
+	return length;
+}
+
 /* Rows of each thread by start; of those that start together the longest first. */
 static void order_rows(scopes *s)
 {
@@ -206,13 +220,10 @@ static void order_rows(scopes *s)
 	s->first.n = 0;
 	if (!s->rows)
 		s->rows = assay_pages_grow(NULL, rows_bytes(s));
-	int64_t *shorter = assay_pages_grow(NULL, n * sizeof *shorter + 1);
 	for (size_t i = 0; i <= t->track.n; i++)
 		*assay_push(&s->first) = 0;
-	for (size_t h = 0; h < n; h++) {
+	for (size_t h = 0; h < n; h++)
 		s->first.p[s->thread.p[t->host.track[h]] + 1]++;
-		shorter[h] = t->host.dur[h] < 0 ? INT64_MIN : -t->host.dur[h];
-	}
 	for (size_t i = 0; i < t->track.n; i++)
 		s->first.p[i + 1] += s->first.p[i];
 	assay_vec(size_t) next = {0};
@@ -220,13 +231,12 @@ static void order_rows(scopes *s)
 		*assay_push(&next) = s->first.p[i];
 	for (uint32_t h = 0; h < n; h++)
 		s->rows[next.p[s->thread.p[t->host.track[h]]]++] = h;
-	for (size_t i = 0; i < t->track.n; i++) {
-		size_t many = s->first.p[i + 1] - s->first.p[i];
-		assay_sort_rows(s->rows + s->first.p[i], many, shorter);
-		assay_sort_rows(s->rows + s->first.p[i], many, t->host.ts);
-	}
+	int64_t *length = closed_lengths(&t->host);
+	for (size_t i = 0; i < t->track.n; i++)
+		assay_sort_spans(s->rows + s->first.p[i], s->first.p[i + 1] - s->first.p[i],
+				 t->host.ts, length ? length : t->host.dur);
 	assay_vec_free(&next);
-	assay_pages_free(shorter);
+	assay_pages_free(length);
 }
 
 static void walk_threads(scopes *s)

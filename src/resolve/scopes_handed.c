@@ -132,6 +132,7 @@ static void find_open(const scopes *s, struct party *p, const uint32_t *row, siz
 	const assay_tables *t = s->t;
 	assay_vec(uint32_t) stack = {0};
 	size_t next = 0;
+	assay_vec_reserve(&p->open, p->sign.n);
 	for (size_t i = 0; i < p->sign.n; i++) {
 		for (; next < n && t->host.ts[row[next]] <= p->sign.p[i]; next++) {
 			uint32_t scope = t->host_scope.scope[row[next]];
@@ -143,7 +144,7 @@ static void find_open(const scopes *s, struct party *p, const uint32_t *row, siz
 		       t->scope.ts[stack.p[stack.n - 1]] + t->scope.dur[stack.p[stack.n - 1]] <=
 			       p->sign.p[i])
 			stack.n--;
-		*assay_push(&p->open) = stack.n ? stack.p[stack.n - 1] : ASSAY_NO_ROW;
+		p->open.p[p->open.n++] = stack.n ? stack.p[stack.n - 1] : ASSAY_NO_ROW;
 	}
 	assay_vec_free(&stack);
 }
@@ -154,11 +155,12 @@ static void look_at(const scopes *s, struct party *p)
 	const uint32_t *row = s->rows + s->first.p[p->track];
 	size_t n = s->first.p[p->track + 1] - s->first.p[p->track];
 	assay_vec(uint32_t) shown = {0};
+	assay_vec_reserve(&shown, n);
 	for (size_t i = 0; i < n; i++) {
 		if (is_work(h->kind[row[i]]))
 			assay_seen_work(&p->seen, h->ts[row[i]], assay_host_end(h, row[i]));
 		if (p->role & WAITER && shows(h->kind[row[i]]))
-			*assay_push(&shown) = row[i];
+			shown.p[shown.n++] = row[i];
 	}
 	if (p->role & WAITER) {
 		assay_seen_signs(h, shown.p, shown.n, INT64_MAX, &p->sign);

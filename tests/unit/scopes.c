@@ -430,6 +430,23 @@ TEST(a_range_never_closed_lasts_to_the_end)
 	return 0;
 }
 
+/* Whichever stands first in the input. */
+TEST(a_range_never_closed_is_around_one_that_starts_with_it)
+{
+	for (int first = 0; first < 2; first++) {
+		assay_run *run = test_run();
+		add_range(run, 1, first ? "open" : "closed", 10, first ? -1 : 5);
+		add_range(run, 1, first ? "closed" : "open", 10, first ? 5 : -1);
+		add_call(run, 1, 500, 1);
+		assay_scopes(run, NULL);
+		const assay_scope_table *s = &run->part.t.scope;
+		CHECK(s->n == 2 && s->up[0] == ASSAY_NO_ROW && s->up[1] == 0);
+		CHECK(assay_str_is(assay_text(run, s->name[0]), "open"));
+		assay_run_free(run);
+	}
+	return 0;
+}
+
 TEST(threads_beyond_the_ordinals_share_negative_ids)
 {
 	enum { THREADS = SCOPES_ORDINAL_MAX + 3 };
