@@ -84,6 +84,8 @@ assay_detour assay_detour_of(const assay_run *run, const assay_window *w, assay_
 	assay_arena scratch = {0};
 	int64_t time[ROWS + 1] = {0}, all = 0;
 	uint8_t best = NONE;
+	if (!t->stack.n)
+		return (assay_detour){0};
 	const uint8_t *of = assay_detours_of_stacks(run, cause, &scratch);
 	for (size_t i = 0; i < p->n; i++) {
 		uint32_t sample = p->sample[i], stack = p->stack[i];
