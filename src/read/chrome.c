@@ -854,6 +854,16 @@ TEST(only_traces_are_claimed)
 	return 0;
 }
 
+TEST(a_look_at_a_thread_without_arguments_is_a_look)
+{
+	assay_run *run = READ("{\"traceEvents\": [{\"ph\": \"P\", \"cat\": \"thread_look\", \"ts\": 3}]}");
+	CHECK(run);
+	CHECK_EQ(run->part.t.sample.n, 1);
+	CHECK_EQ(run->part.t.sample.ts[0], 3000);
+	assay_run_free(run);
+	return 0;
+}
+
 #define EVENT(ts)                                                                                  \
 	"{\"ph\": \"X\", \"name\": \"a\", \"pid\": 1, \"tid\": 2, \"ts\": " #ts ", \"dur\": 1}"
 

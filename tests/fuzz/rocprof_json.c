@@ -7,8 +7,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const assay_reader *reader = &assay_reader_rocprof_json;
 	reader->sniff((assay_str){(const char *)data, size});
-	if (digest_of(reader, data, size, "1", NULL) !=
-	    digest_of(reader, data, size, "1", "scalar"))
+	uint64_t one = digest_of(reader, data, size, "1", size % 2 ? "scalar" : NULL);
+	if (is_chosen(data, size) &&
+	    one != digest_of(reader, data, size, "1", size % 2 ? NULL : "scalar"))
 		abort();
 	return 0;
 }
