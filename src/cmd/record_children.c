@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -364,12 +365,28 @@ static void add_without_room(recording *r, pid_t pid)
 	r->end.unrecorded_n = n + 1;
 }
 
+/* Who has a ring goes on recording, or what it holds can still be recovered into the capture. */
+static bool has_ring(const recording *r, const char *capture)
+{
+	const char *const places[] = {r->rings, r->dir};
+	int stem = (int)(strlen(capture) - strlen(".asy"));
+	struct stat st;
+	bool found = false;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(places); i++) {
+		char path[PATH_MAX];
+		int n = snprintf(path, sizeof path, "%s/%.*s.ring", places[i] ? places[i] : "",
+				 stem, capture);
+		found = found || (n < (int)sizeof path && lstat(path, &st) == 0);
+	}
+	return found;
+}
+
 void assay_children_without_room(recording *r)
 {
 	DIR *d = opendir(r->dir);
 	for (struct dirent *e; d && (e = readdir(d));) {
 		pid_t pid = empty_capture(dirfd(d), e->d_name);
-		if (pid > 0 && unlinkat(dirfd(d), e->d_name, 0) == 0)
+		if (pid > 0 && !has_ring(r, e->d_name) && unlinkat(dirfd(d), e->d_name, 0) == 0)
 			add_without_room(r, pid);
 	}
 	if (d)

@@ -315,10 +315,12 @@ typedef enum assay_scope_how {
 	X(SAMPLES, "too_many_threads")                                                             \
 	X(STALLED, "disk_too_slow")                                                                \
 	X(NOT_KEPT, "not_kept")                                                                    \
+	X(ENDED, "recording_ended")                                                                \
 	X(MISSING, "not_in_file")                                                                  \
 	X(KILLED, "killed_before_flush")                                                           \
 	X(EXEC, "exec_before_flush")                                                               \
-	X(UNTOLD, "end_not_in_file")
+	X(UNTOLD, "end_not_in_file")                                                               \
+	X(NO_WORK, "no_work_of_launch")
 
 /* Why recording was off; numbers of the capture format. */
 #define ASSAY_OFF_CAUSES(X)                                                                        \

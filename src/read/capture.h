@@ -69,6 +69,7 @@ typedef struct capture {
 	uint64_t tally[ASSAY_LOSS_MISSING][ASSAY_WIRE_TYPE_COUNT]; /* as its recorder tells */
 	uint32_t left;                                             /* ASSAY_WIRE_LEFT_... */
 	bool told, dead, whole, lost;
+	bool went_on;      /* threads did when recording had ended */
 	bool cut;          /* a stretch of it was not kept: ranges begin and end there unseen */
 	int64_t kept_from; /* then: where the last such stretch ends */
 	int64_t clock_offset, clock_at; /* of the last CLOCK */

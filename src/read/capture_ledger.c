@@ -1,6 +1,8 @@
 /* What a capture must hold, by its recorder's own counts, and what it does hold. */
 #include <string.h>
 
+#include "base/sort.h"
+#include "names/calls.h"
 #include "read/capture.h"
 
 /* One row a kind of records that people count. */
@@ -103,7 +105,10 @@ static void put_kind(capture *c, uint32_t kind)
 			continue;
 		uint32_t row = add_row(c, kind_sid(c, kind), (assay_loss_cause)cause);
 		t->dropped[row] = c->tally[cause][kind];
-		c->lost |= cause != ASSAY_LOSS_NOT_KEPT;
+		c->lost |= cause != ASSAY_LOSS_NOT_KEPT && cause != ASSAY_LOSS_ENDED;
+		c->went_on |= cause == ASSAY_LOSS_ENDED;
+		if (cause == ASSAY_LOSS_ENDED)
+			assay_count(c->part, ASSAY_ISSUE_after_end, c->tally[cause][kind]);
 	}
 }
 
@@ -152,6 +157,13 @@ static arrived see_work(const capture *c)
 		if (gpu->graph_node[i])
 			see_node(&a, gpu->graph[i], gpu->corr[i]);
 	return a;
+}
+
+static void free_arrived(arrived *a)
+{
+	assay_map_free(&a->pieces);
+	assay_map_free(&a->graph_of);
+	assay_vec_free(&a->graphs);
 }
 
 /* Of the last launch of each graph some nodes may have come, and others not. */
@@ -231,26 +243,156 @@ static uint64_t count_unknown(capture *c, int64_t *first)
 	miss_open_calls(c, &a, &m);
 	m.n += untold_launches(c, a.pieces.n > called ? a.pieces.n - called : 0);
 	*first = m.first == INT64_MAX ? 0 : m.first;
-	assay_map_free(&a.pieces);
-	assay_map_free(&a.graph_of);
-	assay_vec_free(&a.graphs);
+	free_arrived(&a);
 	return m.n;
+}
+
+static void put_missing(capture *c, assay_loss_cause cause, uint64_t n, int64_t first)
+{
+	uint32_t row = add_row(c, assay_intern_z(&c->part->strings, "GPU work"), cause);
+	c->part->t.ledger.unknown[row] = n;
+	c->part->t.ledger.first[row] = first;
 }
 
 /* It was killed, or did not say how it went: how much of the GPU's work may be missing. Without
  * the word of who took the rings over, more may lie in them than anything here tells. */
 static void put_unknown(capture *c)
 {
-	assay_ledger_table *t = &c->part->t.ledger;
 	int64_t first = 0;
 	uint64_t n = count_unknown(c, &first);
-	uint32_t row = add_row(c, assay_intern_z(&c->part->strings, "GPU work"),
-			       !c->dead                          ? ASSAY_LOSS_UNTOLD
-			       : c->left == ASSAY_WIRE_LEFT_EXEC ? ASSAY_LOSS_EXEC
-								 : ASSAY_LOSS_KILLED);
-	t->unknown[row] = n;
-	t->first[row] = first;
+	put_missing(c,
+		    !c->dead                          ? ASSAY_LOSS_UNTOLD
+		    : c->left == ASSAY_WIRE_LEFT_EXEC ? ASSAY_LOSS_EXEC
+						      : ASSAY_LOSS_KILLED,
+		    n, first);
 	assay_count(c->part, ASSAY_ISSUE_unknown_work, n);
+}
+
+/* ---- launches without work, of a process that ended in order ---- */
+
+/* Calls that matter here, by what they do. */
+typedef struct calls {
+	const capture *c;
+	assay_map does; /* sid of a name -> assay_call_does */
+} calls;
+
+/* A kernel always comes of a launch; copies and memsets may be of no bytes. */
+static assay_call_does does_of(calls *s, size_t host)
+{
+	const assay_host_table *h = &s->c->part->t.host;
+	if (!assay_is_call(h->kind[host]) || h->detail[host] == ASSAY_NO_ROW)
+		return ASSAY_DOES_OTHER;
+	uint32_t *does = assay_map_at(&s->does, h->name[host]);
+	if (*does == ASSAY_MAP_ABSENT) {
+		assay_str name = assay_pool_get(&s->c->part->strings, h->name[host]);
+		assay_call_meaning m = assay_call_meaning_of(name.p, name.n);
+		bool records = m.does == ASSAY_DOES_RECORD && m.takes & ASSAY_TAKES_LAUNCHES;
+		*does = records ? ASSAY_DOES_LAUNCH : m.does;
+	}
+	return (assay_call_does)*does;
+}
+
+static bool launched_kernel(calls *s, size_t host)
+{
+	const assay_tables *t = &s->c->part->t;
+	return does_of(s, host) == ASSAY_DOES_LAUNCH && !t->api.status[t->host.detail[host]];
+}
+
+static uint64_t mixed(uint64_t corr)
+{
+	uint64_t x = corr * 0x9e3779b97f4a7c15u;
+	x ^= x >> 32;
+	return x * x;
+}
+
+/* Launches and kernels have the same numbers, each as often: then nothing needs to be looked up. */
+static bool launches_have_work(calls *s)
+{
+	const assay_tables *t = &s->c->part->t;
+	uint64_t n = 0, sum = 0;
+	for (size_t i = s->c->first_host; i < t->host.n; i++)
+		if (launched_kernel(s, i)) {
+			n++;
+			sum += mixed(t->api.corr[t->host.detail[i]]);
+		}
+	for (size_t i = s->c->first_gpu; i < t->gpu.n; i++)
+		if (t->gpu.kind[i] == ASSAY_GPU_KERNEL && !t->gpu.graph_node[i]) {
+			n--;
+			sum -= mixed(t->gpu.corr[i]);
+		}
+	return !n && !sum;
+}
+
+/* While any stream is being captured, launches go into a graph: the moments between which that is
+ * so, and so on. */
+typedef assay_vec(int64_t) moments;
+
+static moments moments_of(calls *s, assay_call_does does)
+{
+	const assay_tables *t = &s->c->part->t;
+	moments at = {0};
+	for (size_t i = s->c->first_host; i < t->host.n; i++)
+		if (does_of(s, i) == does && !t->api.status[t->host.detail[i]])
+			*assay_push(&at) = t->host.ts[i] + t->host.dur[i];
+	assay_sort_i64(at.p, at.n);
+	return at;
+}
+
+static moments captured(calls *s)
+{
+	moments begin = moments_of(s, ASSAY_DOES_CAPTURE_BEGIN), at = {0};
+	moments end = moments_of(s, ASSAY_DOES_CAPTURE_END);
+	uint32_t open = 0;
+	for (size_t i = 0, k = 0; i < begin.n || (open && k < end.n);) {
+		bool begins = i < begin.n && (k == end.n || begin.p[i] <= end.p[k]);
+		int64_t ts = begins ? begin.p[i++] : end.p[k++];
+		uint32_t before = open;
+		open = begins ? open + 1 : open ? open - 1 : 0;
+		if (!before != !open)
+			*assay_push(&at) = ts;
+	}
+	assay_vec_free(&begin);
+	assay_vec_free(&end);
+	return at;
+}
+
+static bool is_captured(const moments *at, int64_t ts)
+{
+	size_t passed = 0;
+	while (passed < at->n && at->p[passed] <= ts)
+		passed++;
+	return passed % 2;
+}
+
+static missing miss_kernels(calls *s)
+{
+	const assay_tables *t = &s->c->part->t;
+	arrived a = see_work(s->c);
+	moments at = captured(s);
+	missing m = {.largest = 1, .first = INT64_MAX};
+	for (size_t i = s->c->first_host; i < t->host.n; i++)
+		if (launched_kernel(s, i) && !has_work(&a, t->api.corr[t->host.detail[i]]) &&
+		    !is_captured(&at, t->host.ts[i]))
+			miss(&m, t->host.ts[i], (assay_str){"", 0});
+	assay_vec_free(&at);
+	free_arrived(&a);
+	return m;
+}
+
+/* The vendor's library counts what it drops, but not what it never had: after fork, or taken away
+ * by a tool we do not see. Stretches that were not recorded have launches without work. */
+static bool lacks_work(capture *c)
+{
+	calls s = {.c = c};
+	missing m = {0};
+	if (!c->part->t.off.n && !launches_have_work(&s))
+		m = miss_kernels(&s);
+	assay_map_free(&s.does);
+	if (!m.n)
+		return false;
+	put_missing(c, ASSAY_LOSS_NO_WORK, m.n, m.first);
+	assay_count(c->part, ASSAY_ISSUE_no_work, m.n);
+	return true;
 }
 
 void assay_capture_settle(capture *c)
@@ -260,9 +402,11 @@ void assay_capture_settle(capture *c)
 	bool open = !c->ended && !(c->dead && c->whole);
 	if (open)
 		put_unknown(c);
-	assay_proof proof = c->lost   ? ASSAY_PROOF_LOST
-			    : open    ? ASSAY_PROOF_OPEN
-			    : c->told ? ASSAY_PROOF_WHOLE
-				      : ASSAY_PROOF_NONE;
+	else if (c->told && !c->lost)
+		open = lacks_work(c);
+	assay_proof proof = c->lost || c->went_on ? ASSAY_PROOF_LOST
+			    : open                ? ASSAY_PROOF_OPEN
+			    : c->told             ? ASSAY_PROOF_WHOLE
+						  : ASSAY_PROOF_NONE;
 	c->part->t.source.proof[c->part->source] = (uint8_t)proof;
 }

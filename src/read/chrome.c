@@ -856,7 +856,8 @@ TEST(only_traces_are_claimed)
 
 TEST(a_look_at_a_thread_without_arguments_is_a_look)
 {
-	assay_run *run = READ("{\"traceEvents\": [{\"ph\": \"P\", \"cat\": \"thread_look\", \"ts\": 3}]}");
+	assay_run *run =
+		READ("{\"traceEvents\": [{\"ph\": \"P\", \"cat\": \"thread_look\", \"ts\": 3}]}");
 	CHECK(run);
 	CHECK_EQ(run->part.t.sample.n, 1);
 	CHECK_EQ(run->part.t.sample.ts[0], 3000);

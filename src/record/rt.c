@@ -312,6 +312,7 @@ static void stop(void)
 	if (!atomic_load(&rt.on) || !rt.file)
 		return;
 	int saved = errno;
+	atomic_store(&rt.ender, assay_rt_tid());
 	stop_ticker(START_NS);
 	if (rt.hooks->finish && !atomic_load(&rt.leaving))
 		rt.hooks->finish();
@@ -322,6 +323,7 @@ static void stop(void)
 void assay_rt_leave(void)
 {
 	atomic_store(&rt.leaving, 1);
+	atomic_store(&rt.ender, assay_rt_tid());
 	if (stop_ticker(LEAVE_NS))
 		stop_writer(LEAVE_NS);
 }

@@ -236,11 +236,21 @@ drop:
 	return NULL;
 }
 
+/* The recording has ended and this thread goes on, or a signal handler came in the middle of a
+ * record of its thread's. */
+static __attribute__((noinline)) void *refuse(assay_wire_type type)
+{
+	if (rt.file && rt_life()) /* none in a child of fork: the file is its parent's */
+		count_drop(atomic_load(&rt.on) ? ASSAY_WIRE_LOST_THREAD : ASSAY_WIRE_LOST_ENDED,
+			   type);
+	return NULL;
+}
+
 void *assay_rt_begin(assay_wire_type type, size_t bytes)
 {
 	size_t n = assay_wire_round(bytes);
 	if (!atomic_load_explicit(&rt.on, memory_order_relaxed) || self.busy)
-		return NULL;
+		return refuse(type);
 	self.busy = 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	uint64_t start = self.head, end = start + n;

@@ -67,6 +67,7 @@ typedef struct rt_state {
 	char *_Atomic data[ASSAY_RING_MAX]; /* each ring's bytes */
 	_Atomic uint32_t next_ring;         /* last id of a ring */
 	_Atomic uint32_t spare;             /* rings that are ready */
+	_Atomic uint32_t ender;             /* thread that ends the process */
 	_Atomic uint32_t made;              /* futex: rings became ready */
 	_Atomic int no_more_rings;          /* none can be made: waiting is no use */
 	pthread_key_t at_thread_end;

@@ -626,7 +626,18 @@ static void wait_for_the_last(void)
 	pthread_mutex_unlock(&rt.lock);
 }
 
-/* The rings stay for `assay record` when something is still in them. */
+/* Threads beside the one that ends the process: they may go on for a while. */
+static bool others_go_on(void)
+{
+	uint32_t used = atomic_load(&rt.file->used);
+	for (uint32_t i = 0; i < used; i++)
+		if (atomic_load(&rt.file->ring[i].state) == ASSAY_RING_LIVE &&
+		    rt.file->ring[i].tid != atomic_load(&rt.ender))
+			return true;
+	return false;
+}
+
+/* The rings stay for `assay record` when something is still in them, or may yet be counted. */
 static void finish(void)
 {
 	drain_all();
@@ -636,7 +647,8 @@ static void finish(void)
 		put_end();
 		if (drain_bulk() && assay_keep_write_out()) {
 			atomic_store(&rt.file->left, ASSAY_WIRE_LEFT_ENDED);
-			unlink(rt.ring.path);
+			if (!others_go_on())
+				unlink(rt.ring.path);
 		}
 	}
 	close_ours(&rt.capture);

@@ -13,10 +13,12 @@ static const char *const cause_text[ASSAY_LOSS_CAUSE_COUNT] = {
 	[ASSAY_LOSS_SAMPLES] = "there are more threads than are looked at",
 	[ASSAY_LOSS_STALLED] = "the file could not be written fast enough",
 	[ASSAY_LOSS_NOT_KEPT] = "they are older than what was to be kept",
+	[ASSAY_LOSS_ENDED] = "threads went on when the recording had ended",
 	[ASSAY_LOSS_MISSING] = "they were written and are not in the file",
 	[ASSAY_LOSS_KILLED] = "the process was killed or left without a word",
 	[ASSAY_LOSS_EXEC] = "the process became another program",
 	[ASSAY_LOSS_UNTOLD] = "how the process went is not in the file",
+	[ASSAY_LOSS_NO_WORK] = "launched, and the vendor's library told nothing of it",
 };
 
 typedef struct loss {

@@ -20,7 +20,7 @@ enum {
 	ASSAY_RING_BULK = 4 << 20,      /* bytes of the recorder's own ring */
 	ASSAY_RING_BYTES_MAX = 1 << 24, /* a whole ring fits into a chunk */
 	ASSAY_RING_KINDS = 64,          /* types of records that are counted */
-	ASSAY_RING_CAUSES = 10,         /* ASSAY_WIRE_LOST_... that recorders count by type */
+	ASSAY_RING_CAUSES = 11,         /* ASSAY_WIRE_LOST_... that recorders count by type */
 };
 #define ASSAY_RING_MAGIC 0x34474e4952595341u /* "ASYRING4" */
 

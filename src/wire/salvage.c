@@ -248,7 +248,8 @@ static void append_last_words(salvage *s)
 		if (n)
 			tell_lost(s, n, 0, 0, causes[i]);
 	}
-	if (dead)
+	bool went_on = !s->live && assay_ring_dropped(s->file, ASSAY_WIRE_LOST_ENDED);
+	if (dead || went_on)
 		tell(s, tally, assay_ring_tally(s->file, tally) * sizeof *tally);
 	memcpy(s->told, &death, sizeof death);
 	size_t from = dead ? 0 : sizeof death;

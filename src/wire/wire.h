@@ -21,7 +21,7 @@
 enum {
 	ASSAY_WIRE_MAJOR = 1, /* another one cannot be read */
 	ASSAY_WIRE_MINOR =
-		7, /* a newer one has more record types, or more fields at the end of a record */
+		8, /* a newer one has more record types, or more fields at the end of a record */
 	ASSAY_WIRE_ALIGN = 8, /* of every record */
 	ASSAY_WIRE_RECORD_MAX = 65528,
 	ASSAY_WIRE_CHUNK_MAX = 1 << 24,
@@ -342,6 +342,8 @@ enum {
 	ASSAY_WIRE_LOST_STALLED,    /* the file could not be written as fast as records came */
 	ASSAY_WIRE_NOT_KEPT, /* since 1.6, in a TALLY only: older than what was to be kept, no loss
 			      */
+	ASSAY_WIRE_LOST_ENDED, /* since 1.8, in a TALLY only: a thread went on when the recording
+				  had ended */
 };
 
 typedef struct assay_wire_lost {

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -241,6 +242,38 @@ def after_a_kill_it_is_said_how_much_may_be_missing():
     # nothing is unknown when all launches have their work
     rows, = ledger(record("kill", "20", name="kill-later")[0])
     eq(rows["GPU work", "killed_before_flush"]["unknown"], 0)
+
+
+@test
+def what_threads_launch_while_their_program_ends_is_told_or_may_be_missing():
+    program, count = FAKE + "/goes_on", WORK + "/launched"
+    cc(program, "tests/record/goes_on.c", FAKE + "/libcuda.so.1")
+    for how in ("exit", "_exit", "exec", "kill") * 3:
+        run = WORK + "/goes-on"
+        shutil.rmtree(run, ignore_errors=True)
+        p = assay_record("-o", run, "--telemetry", "off", "--", program, how, count)
+        eq(p.returncode, 128 + 9 if how == "kill" else 0)
+        launched, = struct.unpack("<Q", open(count, "rb").read(8))
+        kernels, rows = len(one(run).rows["KERNEL"]), ledger(run)[0].values()
+        told = sum(r.get("unknown", 0) + (r.get("dropped", 0) if r["kind"] == "calls" else 0) for r in rows)
+        assert kernels + told >= launched, (how, launched, kernels, told)
+        assert kernels >= launched or "nothing was lost" not in p.stderr, (how, launched, kernels, p.stderr)
+        no_rings(run)
+
+
+@test
+def what_a_process_that_outlives_the_command_records_is_kept():
+    cc(FAKE + "/hostile", "tests/record/hostile.c", FAKE + "/libcuda.so.1")
+    run, said, fifo = WORK + "/outlives", WORK + "/outlives.said", WORK + "/outlives.fifo"
+    os.mkfifo(fifo)
+    script = '"$1" wait <"$3" >"$2" & while [ ! -s "$2" ]; do sleep 0.01; done'
+    # which has written nothing to its file when the command ends
+    writer = subprocess.Popen(["sh", "-c", 'exec 3>"$1"; read line; echo >&3', "sh", fifo], stdin=subprocess.PIPE)
+    p = assay_record("-o", run, "--telemetry", "off", "--set", "flush=600000", "--", "sh", "-c", script, "sh", FAKE + "/hostile", said, fifo)
+    assert "still run and go on recording" in p.stderr and "no room" not in p.stderr, p.stderr
+    writer.communicate(b"\n")
+    until(lambda: captures(run) and one(run).rows["END"], "it does not end")
+    eq((len(one(run).rows["API"]), len(one(run).rows["KERNEL"])), (200, 200))
 
 
 @test

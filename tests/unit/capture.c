@@ -510,7 +510,7 @@ TEST(samples_keep_thread_file_and_holder)
 	return 0;
 }
 
-enum { LAUNCH = 1, LAUNCH_GRAPH };
+enum { LAUNCH = 1, LAUNCH_GRAPH, CAPTURE_BEGINS, CAPTURE_ENDS };
 
 static void put_launch(builder *b, uint64_t corr, uint32_t function)
 {
@@ -538,9 +538,11 @@ static void put_nodes(builder *b, uint64_t corr, uint32_t graph, uint64_t nodes)
 
 static void put_call_names(builder *b)
 {
-	static const char *const names[] = {
-		[LAUNCH] = "cudaLaunchKernel", [LAUNCH_GRAPH] = "cudaGraphLaunch"};
-	for (uint32_t f = LAUNCH; f <= LAUNCH_GRAPH; f++) {
+	static const char *const names[] = {[LAUNCH] = "cudaLaunchKernel",
+					    [LAUNCH_GRAPH] = "cudaGraphLaunch",
+					    [CAPTURE_BEGINS] = "cudaStreamBeginCapture",
+					    [CAPTURE_ENDS] = "cudaStreamEndCapture"};
+	for (uint32_t f = LAUNCH; f <= CAPTURE_ENDS; f++) {
 		put_string(b, 10 + f, names[f]);
 		assay_wire_api_name n = {
 			.function = f, .domain = ASSAY_WIRE_RUNTIME, .name = 10 + f};
@@ -612,5 +614,64 @@ TEST(a_launch_that_was_still_going_on_may_have_launched)
 		put(&b, ASSAY_WIRE_OPEN, &o, sizeof o, NULL);
 	}
 	CHECK_EQ(unknown_work(&b), 1);
+	return 0;
+}
+
+/* A recording that ended in order, with what it says it made of calls. */
+static assay_run *read_ended(builder *b, uint64_t calls)
+{
+	assay_wire_tally y = {.kind = ASSAY_WIRE_API, .count = calls};
+	assay_wire_end end = {.time = 90};
+	put(b, ASSAY_WIRE_TALLY, &y, sizeof y, NULL);
+	put(b, ASSAY_WIRE_END, &end, sizeof end, NULL);
+	put_chunk(b, 1, 0);
+	return read_bytes(b->bytes, b->n);
+}
+
+static void put_kernel(builder *b, uint64_t corr)
+{
+	assay_wire_kernel k = {
+		.work = {.start = 50, .end = 60, .corr = corr, .device = 3, .context = 1}};
+	put(b, ASSAY_WIRE_KERNEL, &k, sizeof k, NULL);
+}
+
+TEST(launches_without_a_kernel_are_no_proof_that_nothing_was_lost)
+{
+	builder b = {0};
+	put_start(&b);
+	put_call_names(&b);
+	for (uint64_t corr = 5; corr <= 9; corr++)
+		put_launch(&b, corr, LAUNCH);
+	for (uint64_t corr = 5; corr <= 7; corr++)
+		put_kernel(&b, corr);
+	assay_run *run = read_ended(&b, 5);
+	const assay_ledger_table *l = &run->part.t.ledger;
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_no_work], 2);
+	CHECK_EQ(run->part.t.source.proof[0], ASSAY_PROOF_OPEN);
+	CHECK_EQ(l->cause[l->n - 1], ASSAY_LOSS_NO_WORK);
+	CHECK_EQ(l->unknown[l->n - 1], 2);
+	CHECK_EQ(l->first[l->n - 1], 8);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(launches_that_went_into_a_graph_need_no_kernel_of_their_own)
+{
+	builder b = {0};
+	put_start(&b);
+	put_call_names(&b);
+	put_launch(&b, 2, CAPTURE_ENDS); /* of nothing */
+	put_launch(&b, 3, CAPTURE_BEGINS);
+	put_launch(&b, 5, CAPTURE_BEGINS);
+	put_launch(&b, 10, LAUNCH);
+	put_launch(&b, 20, CAPTURE_ENDS);
+	put_launch(&b, 25, LAUNCH);
+	put_launch(&b, 30, CAPTURE_ENDS);
+	put_launch(&b, 40, LAUNCH);
+	put_kernel(&b, 40);
+	assay_run *run = read_ended(&b, 8);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_no_work], 0);
+	CHECK_EQ(run->part.t.source.proof[0], ASSAY_PROOF_WHOLE);
+	assay_run_free(run);
 	return 0;
 }
