@@ -18,6 +18,8 @@ enum {
 	ASSAY_LIMIT_RECORD = 96 << 20,
 	ASSAY_LIMIT_RECORD_RATIO = 64,
 	ASSAY_LIMIT_RECORD_PIPE = 1 << 30,
+	/* Files below one folder: sixteen for each of 16,384 ranks. */
+	ASSAY_LIMIT_FILES = 1 << 18,
 	/* Processes in one rocpd database, and bytes of the inputs that allow one more. */
 	ASSAY_LIMIT_ROCPD = 96,
 	ASSAY_LIMIT_ROCPD_BYTES = 64 << 10,

@@ -221,7 +221,8 @@ static uint64_t miss_calls(const capture *c, const arrived *a, missing *m)
 	return called;
 }
 
-/* Threads that were inside a call at the end: it may have put its work on the device already. */
+/* Threads that were inside a call at the end: it may have put its work on the device already. One
+ * that had just ended is counted twice. */
 static void miss_open_calls(const capture *c, const arrived *a, missing *m)
 {
 	const assay_open_call_table *t = &c->part->t.open_call;

@@ -7,10 +7,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/compare.h"
+#include "base/limits.h"
 #include "base/owner.h"
 #include "base/pump.h"
 #include "base/test.h"
@@ -86,8 +89,26 @@ static uint64_t state_of(const struct stat *st)
  * and are none. */
 static const char CAPTURE_FOLDER[] = "capture_traces";
 
+/* Of a kind whose files are the kernel's answers: some of them are endless, or wait for something
+ * to happen. */
+static bool is_no_storage(const char *dir)
+{
+	static const uint32_t kinds[] = {PROC_SUPER_MAGIC, SYSFS_MAGIC,         DEBUGFS_MAGIC,
+					 TRACEFS_MAGIC,    SECURITYFS_MAGIC,    CGROUP_SUPER_MAGIC,
+					 BPF_FS_MAGIC,     CGROUP2_SUPER_MAGIC, DEVPTS_SUPER_MAGIC};
+	struct statfs fs;
+	bool found = false;
+	if (statfs(dir, &fs) < 0)
+		return false;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(kinds); i++)
+		found = found || (uint32_t)fs.f_type == kinds[i];
+	return found;
+}
+
 static void list_files(struct reading *r, const char *dir, int depth, bool linked)
 {
+	if (is_no_storage(dir))
+		return;
 	DIR *d = opendir(dir);
 	assay_undo undo;
 	if (!d && errno == ENOMEM)
@@ -98,7 +119,7 @@ static void list_files(struct reading *r, const char *dir, int depth, bool linke
 		return;
 	}
 	assay_undo_dir(&undo, d);
-	for (struct dirent *e; (e = readdir(d));) {
+	for (struct dirent *e; r->file.n <= ASSAY_LIMIT_FILES && (e = readdir(d));) {
 		if (e->d_name[0] == '.' || is_no_trace(e->d_name))
 			continue;
 		char *path = assay_printf(&r->arena, "%s/%s", dir, e->d_name);
@@ -207,6 +228,10 @@ static bool add_path(struct reading *r, const char *path, assay_err *err)
 	}
 	size_t first = r->file.n;
 	list_files(r, path, 0, false);
+	if (r->file.n > ASSAY_LIMIT_FILES)
+		return assay_fail(err, ASSAY_LIMIT, 0,
+				  "%s holds more than %d files: name the folder of one job", path,
+				  ASSAY_LIMIT_FILES);
 	if (r->file.n == first)
 		return assay_fail(err, ASSAY_UNKNOWN, 0, "%s holds no file that assay can read",
 				  path);
@@ -690,6 +715,17 @@ TEST(a_file_with_two_names_is_read_once)
 	unlink(link);
 	remove_ranks(&a, dir);
 	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(files_that_are_answers_of_the_kernel_are_not_opened)
+{
+	assay_run *run = assay_run_new();
+	assay_err err = {0};
+	CHECK(!assay_read_path(run, "/proc/self/net", &err));
+	CHECK(strstr(err.text,
+		     access("/proc/self/net", F_OK) == 0 ? "holds no file" : "cannot open"));
+	assay_run_free(run);
 	return 0;
 }
 

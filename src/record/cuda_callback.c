@@ -494,10 +494,10 @@ static __attribute__((noinline)) void leave(open_calls *t, open_call *call, cons
 	t->last = call == t->call ? NULL : call - 1;
 	if (call->which->graph)
 		assay_graphs_leave(call->which->graph);
-	if (!t->last)
-		assay_rt_left();
 	int64_t before = call->cost < 0 ? 0 : assay_rt_now();
 	put_call(call, c);
+	if (!t->last) /* it is told by now: killed between the two it is told twice */
+		assay_rt_left();
 	if (before)
 		assay_rt_cost(call->cost + assay_rt_now() - before);
 }

@@ -421,6 +421,26 @@ static void put_call(const rocm_call *c, const call_info *info, uint16_t domain,
 		put_semaphores(c, info, start);
 }
 
+/* The call that the thread is in: of calls inside each other the last that began. */
+static void tell_open(const rocm_call *c, const call_info *info, bool read, int64_t now)
+{
+	assay_ring_call *open = assay_rt_wanted(now) ? assay_rt_call() : NULL;
+	assay_wire_api args = {.status = -1}; /* nothing it makes is made yet */
+	if (!open)
+		return;
+	if (read)
+		fill_arguments(&args, c->payload, info);
+	atomic_store_explicit(&open->start, 0, memory_order_release);
+	open->corr = c->corr;
+	open->function = (uint32_t)c->operation;
+	open->domain = ASSAY_WIRE_RUNTIME;
+	open->stream = args.stream;
+	open->event = args.event;
+	open->given = args.given;
+	open->arg = args.arg[0];
+	atomic_store_explicit(&open->start, now, memory_order_release);
+}
+
 static void enter(const rocprof_hip_call *h, const call_info *c, int64_t now)
 {
 	forget_open_calls();
@@ -461,6 +481,7 @@ void assay_rocm_on_runtime(const rocm_call *c, rocprof_user *user)
 		int64_t now = assay_rt_now();
 		user->value = (uint64_t)now;
 		assay_host_enter(now);
+		tell_open(c, info, read, now);
 		if (read)
 			enter(h, info, now);
 		if (mine.calls++ % ASSAY_COST_EVERY == 0) {
@@ -470,6 +491,7 @@ void assay_rocm_on_runtime(const rocm_call *c, rocprof_user *user)
 	} else if (c->phase == ROCPROF_EXIT) {
 		int64_t before = mine.cost_of == (int64_t)user->value ? assay_rt_now() : 0;
 		put_call(c, info, ASSAY_WIRE_RUNTIME, (int64_t)user->value);
+		assay_rt_left(); /* it is told by now: killed between the two it is told twice */
 		if (read)
 			leave(c, info, (int64_t)user->value);
 		if (before)

@@ -175,7 +175,7 @@ void assay_recorded_text(FILE *out, const assay_recorded *r, const assay_run *ru
 	if (!n.processes && missed_any(r))
 		fprintf(out, "  there is no trace\n");
 	else if (!n.processes)
-		fprintf(out, "  the command never used a GPU%s: there is no trace\n",
+		fprintf(out, "  the command was not seen to use a GPU%s: there is no trace\n",
 			r->can_record ? "" : " that a recorder was built for");
 	else
 		fprintf(out, "next: assay report %s\n", r->dir);

@@ -17,6 +17,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,7 @@ static struct {
 	client *configuring;
 	int threads_made, in_flush;
 	uint32_t slow_ms;
+	uint64_t die_in; /* HIP call of this number, when its work is under way */
 } sdk = {.lock = PTHREAD_MUTEX_INITIALIZER, .flushed = PTHREAD_COND_INITIALIZER};
 
 /* Threads of the parent may have been in the middle of a flush. */
@@ -670,6 +672,7 @@ API void fake_start(void)
 	sdk.ahead = setting("FAKE_ROCPROF_CLOCK", 0);
 	sdk.late = (int)setting("FAKE_ROCPROF_LATE", 0);
 	sdk.slow_ms = setting("FAKE_ROCPROF_SLOW", 0);
+	sdk.die_in = setting("FAKE_ROCPROF_DIE", 0);
 	atexit(finalize_all);
 	sdk.state = -1;
 	load_tools();
@@ -882,6 +885,8 @@ API void fake_hip(const fake_call *c)
 	for (size_t i = 0; i < c->works; i++)
 		if (sdk.n)
 			enqueue(&c->work[i], corr);
+	if (sdk.die_in == corr)
+		kill(getpid(), SIGKILL);
 	set_graph(c, ROCPROF_EXIT);
 	memcpy(data + h->size - runtimes[of].result, &c->status, sizeof c->status);
 	tell_all(kind, op, ROCPROF_EXIT, corr, users, h);

@@ -473,6 +473,16 @@ def a_killed_program_leaves_what_it_did(v):
             assert "nothing was lost" not in p.stderr and "unknown: at most" in p.stderr, p.stderr
 
 
+@each("600", "10000")
+def a_launch_that_the_process_died_in_may_be_missing(v):
+    launches = [r["corr"] for r in play("streams", v).calls if "Launch" in r["name"]]
+    run, p = record("streams", v, env={"FAKE_ROCPROF_DIE": str(launches[-1])})
+    eq(p.returncode, 137)
+    out = json.loads(subprocess.run([ASSAY, "info", "--json", run], capture_output=True, check=True).stdout)
+    unknown = sum(r.get("unknown", 0) for r in out["ledger"])
+    assert len(one(run).rows["KERNEL"]) + unknown >= len(launches), (len(launches), unknown)
+
+
 @each("600", "10100")
 def a_flight_recorder_keeps_the_last_stretch(v):
     c = play("streams", v, opts=["--keep", "30s"])
