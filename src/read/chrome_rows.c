@@ -544,8 +544,8 @@ static void add_look(chrome_worker *w, const chrome_event *ev)
 		assay_count(&w->part, ASSAY_ISSUE_unknown_phase, 1);
 		return;
 	}
-	assay_str members = ev->args.n >= 2 ? (assay_str){ev->args.p + 1, ev->args.n - 2}
-					    : (assay_str){"", 0};
+	assay_str members =
+		ev->args.n >= 2 ? (assay_str){ev->args.p + 1, ev->args.n - 2} : (assay_str){"", 0};
 	uint32_t r = assay_look_take(&w->part, thread_of(w, ev), members);
 	w->part.t.sample.ts[r] = ev->ts;
 	w->part.t.sample.stack[r] = ev->stack ? ev->stack : ASSAY_NO_ROW;

@@ -6,6 +6,7 @@
 #include "record/args.h"
 #include "record/host.h"
 #include "record/rocm.h"
+#include "wire/ring.h"
 
 enum { NESTED = 8, NO_CODE = 4096, RCCL_CALLS_MAX = 128 };
 

@@ -22,7 +22,7 @@ enum {
 	ASSAY_RING_KINDS = 64,          /* types of records that are counted */
 	ASSAY_RING_CAUSES = 11,         /* ASSAY_WIRE_LOST_... that recorders count by type */
 };
-#define ASSAY_RING_MAGIC 0x34474e4952595341u /* "ASYRING4" */
+#define ASSAY_RING_MAGIC 0x35474e4952595341u /* "ASYRING5" */
 
 /* The call that a thread is in; start 0: none. Written by the producer, start last. */
 typedef struct assay_ring_call {

@@ -266,7 +266,7 @@ def what_a_process_that_outlives_the_command_records_is_kept():
     cc(FAKE + "/hostile", "tests/record/hostile.c", FAKE + "/libcuda.so.1")
     run, said, fifo = WORK + "/outlives", WORK + "/outlives.said", WORK + "/outlives.fifo"
     os.mkfifo(fifo)
-    script = '"$1" wait <"$3" >"$2" & while [ ! -s "$2" ]; do sleep 0.01; done'
+    script = '"$1" wait <"$3" >"$2" 2>&1 & while [ ! -s "$2" ]; do sleep 0.01; done'
     # which has written nothing to its file when the command ends
     writer = subprocess.Popen(["sh", "-c", 'exec 3>"$1"; read line; echo >&3', "sh", fifo], stdin=subprocess.PIPE)
     p = assay_record("-o", run, "--telemetry", "off", "--set", "flush=600000", "--", "sh", "-c", script, "sh", FAKE + "/hostile", said, fifo)
