@@ -68,7 +68,7 @@ static bool launches(assay_str opcode)
 	return opcode.n > 0;
 }
 
-static assay_sid hlo_args(assay_run *run, const assay_hlo *h, uint32_t i)
+static assay_sid hlo_args(assay_run *run, assay_hlo *h, uint32_t i)
 {
 	assay_jsonw w = {.compact = true};
 	assay_jsonw_str(&w, "hlo_op", h->instruction.p[i].name);
@@ -85,7 +85,7 @@ static uint32_t add_row(assay_run *run, assay_hlo *h, uint32_t i)
 	uint32_t row = assay_add(&run->part.t, ASSAY_T_captured);
 	assay_work work;
 	uint8_t class = ASSAY_WORK_NONE;
-	t->name[row] = assay_intern(&run->part.strings, of->op_name.n ? of->op_name : of->name);
+	t->name[row] = assay_intern(&run->part.strings, assay_hlo_op_name(of));
 	t->inferred[row] = t->program[row] = 1;
 	t->module[row] = h->id;
 	t->instruction[row] = assay_intern(&run->part.strings, of->name);
@@ -115,11 +115,11 @@ static void take_sequence(assay_captures *c, assay_run *run, assay_hlo *h, assay
 {
 	assay_str order = part_of(part_of(pair, MAP_VALUE), SEQUENCE_IDS);
 	bool entry = number_of(pair, MAP_KEY) == h->entry;
-	size_t left = h->instruction.n; /* a schedule has each once, whatever a file says */
-	for (uint64_t id; order.n && left-- && assay_proto_varint(&order, &id);) {
+	for (uint64_t id; order.n && assay_proto_varint(&order, &id);) {
 		uint32_t i = assay_map_get(&h->by_id, id);
-		if (i == ASSAY_MAP_ABSENT)
+		if (i == ASSAY_MAP_ABSENT || h->instruction.p[i].scheduled)
 			continue;
+		h->instruction.p[i].scheduled = true;
 		if (entry)
 			take_instruction(c, run, h, i);
 		else if (launches(h->instruction.p[i].opcode))
@@ -133,12 +133,9 @@ static void take_module(assay_captures *c, assay_run *run, assay_str module)
 	size_t first = c->call.n;
 	assay_hlo_read(&h, module);
 	assay_proto p = assay_proto_on(part_of(module, MODULE_SCHEDULE));
-	size_t left = h.computation.n;
-	for (assay_field f; left && assay_proto_next(&p, &f);)
-		if (f.number == SEQUENCES && f.wire == ASSAY_WIRE_BYTES) {
+	for (assay_field f; assay_proto_next(&p, &f);)
+		if (f.number == SEQUENCES && f.wire == ASSAY_WIRE_BYTES)
 			take_sequence(c, run, &h, f.bytes);
-			left--;
-		}
 	if (c->call.n > first) {
 		*assay_push(&c->first) = c->call.n;
 		*assay_push(&c->program) = true;
@@ -186,7 +183,8 @@ enum { MODULE_COMPUTATION = 3, MODULE_ENTRY_ID = 6 };
 enum { COMPUTATION_INSTRUCTION = 2, COMPUTATION_ID = 5 };
 enum { NAME = 1, OPCODE = 2, METADATA = 7, INSTRUCTION_ID = 35, OP_NAME = 2 };
 
-/* A program of two instructions that launch, listed in another order than they run in. */
+/* A program of two instructions that launch, listed in another order than they run in; the
+ * schedule names one of them again, which counts once. */
 static void hand_program(assay_run *run, const char *fusion)
 {
 	assay_protow i[3] = {0}, entry = {0}, ids = {0}, pair = {0}, schedule = {0}, module = {0};
@@ -205,7 +203,7 @@ static void hand_program(assay_run *run, const char *fusion)
 		assay_protow_free(&i[n]);
 	}
 	assay_protow_varint(&entry, COMPUTATION_ID, 7);
-	assay_protow_bytes(&ids, SEQUENCE_IDS, ASSAY_S("\014\013\012")); /* 12, 11, 10 */
+	assay_protow_bytes(&ids, SEQUENCE_IDS, ASSAY_S("\014\013\012\013")); /* 12, 11, 10, 11 */
 	assay_protow_varint(&pair, MAP_KEY, 7);
 	assay_protow_message(&pair, MAP_VALUE, &ids);
 	assay_protow_message(&schedule, SEQUENCES, &pair);
@@ -240,7 +238,7 @@ TEST(work_of_a_command_buffer_has_the_instructions_of_its_program_in_their_sched
 				      "jit(f)/dot"));
 			CHECK(!strcmp(assay_z(run, t->captured.name[t->gpu_captured.op[1]]),
 				      "jit(f)/add"));
-			CHECK(t->captured.inferred[0] == 1);
+			CHECK(t->captured.inferred[0] == 1 && t->captured.n == 2);
 		}
 		assay_run_free(run);
 	}

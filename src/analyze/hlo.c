@@ -24,6 +24,9 @@ enum { ELEMENT_TYPE = 2, DIMENSIONS = 3, TUPLE_SHAPES = 4 };
 enum { LHS_CONTRACTING = 1 };
 enum { KERNEL_OUTPUT_FEATURE = 4 };
 enum { MAX_DIMS = 16, MAX_FIELDS = 64, BITCASTS = 8 };
+/* An instruction takes a hundred bytes and more, and few have more than two operands. A file that
+ * has more of them than this holds names of operands and no program. */
+enum { OPERAND_BYTES = 8 };
 
 /* By number of xla::PrimitiveType; others (tuples, tokens) have no size. */
 static const struct {
@@ -117,49 +120,49 @@ static assay_math math_of(const array *a)
 	return a->type < ASSAY_COUNT_OF(types) ? types[a->type].math : ASSAY_MATH_NONE;
 }
 
-static void take_field(assay_hlo *h, assay_hlo_instruction *i, const assay_field *f)
+/* Where texts and messages go that are looked at later, if at all; by number of field. */
+static const size_t text_at[] = {
+	[NAME] = offsetof(assay_hlo_instruction, name),
+	[OPCODE] = offsetof(assay_hlo_instruction, opcode),
+	[SHAPE] = offsetof(assay_hlo_instruction, shape),
+	[METADATA] = offsetof(assay_hlo_instruction, metadata),
+	[CONVOLUTION] = offsetof(assay_hlo_instruction, convolution),
+	[TARGET] = offsetof(assay_hlo_instruction, target),
+	[DOT] = offsetof(assay_hlo_instruction, dot),
+	[CONFIG] = offsetof(assay_hlo_instruction, config),
+};
+
+static void take_operands(assay_hlo *h, const assay_field *f)
 {
-	const struct {
-		uint32_t number;
-		assay_str *text;
-	} texts[] = {{NAME, &i->name},
-		     {OPCODE, &i->opcode},
-		     {SHAPE, &i->shape},
-		     {TARGET, &i->target},
-		     {CONFIG, &i->config},
-		     {DOT, &i->dot},
-		     {CONVOLUTION, &i->convolution}};
 	uint64_t v;
 	assay_str rest = f->bytes;
-	for (size_t k = 0; k < ASSAY_COUNT_OF(texts); k++)
-		if (f->number == texts[k].number && f->wire == ASSAY_WIRE_BYTES)
-			*texts[k].text = f->bytes;
-	if (f->number == SHAPE && f->wire == ASSAY_WIRE_BYTES)
-		sum_results(i, f->bytes);
+	if (f->wire == ASSAY_WIRE_VARINT)
+		*assay_push(&h->operand) = f->value;
+	while (rest.n && assay_proto_varint(&rest, &v))
+		*assay_push(&h->operand) = v;
+}
+
+static void take_field(assay_hlo *h, assay_hlo_instruction *i, const assay_field *f)
+{
+	size_t at = f->number < ASSAY_COUNT_OF(text_at) ? text_at[f->number] : 0;
+	if (f->wire == ASSAY_WIRE_BYTES && (at || f->number == NAME))
+		*(assay_str *)((char *)i + at) = f->bytes;
 	else if (f->number == ID)
 		i->id = f->value;
 	else if (f->number == CALLED && !i->called)
 		take_numbers(f, &i->called, 0, 1);
-	else if (f->number == OPERANDS && f->wire == ASSAY_WIRE_VARINT)
-		*assay_push(&h->operand) = f->value;
-	while (f->number == OPERANDS && rest.n && assay_proto_varint(&rest, &v))
-		*assay_push(&h->operand) = v;
-	if (f->number != METADATA || f->wire != ASSAY_WIRE_BYTES)
-		return;
-	assay_proto c = assay_proto_on(f->bytes);
-	for (assay_field m; assay_proto_next(&c, &m);)
-		if (m.number == METADATA_OP_NAME && m.wire == ASSAY_WIRE_BYTES)
-			i->op_name = m.bytes;
+	else if (f->number == OPERANDS)
+		take_operands(h, f);
 }
 
 static void read_instruction(assay_hlo *h, assay_str text)
 {
-	assay_hlo_instruction i = {.operand = (uint32_t)h->operand.n,
-				   .computation = (uint32_t)h->computation.n - 1};
+	assay_hlo_instruction i = {.operand = (uint32_t)h->operand.n};
 	assay_proto c = assay_proto_on(text);
 	for (assay_field f; assay_proto_next(&c, &f);)
 		take_field(h, &i, &f);
 	i.operands = (uint32_t)h->operand.n - i.operand;
+	sum_results(&i, i.shape);
 	*assay_map_at(&h->by_id, i.id) = (uint32_t)h->instruction.n;
 	*assay_push(&h->instruction) = i;
 }
@@ -183,7 +186,7 @@ static void read_computation(assay_hlo *h, assay_str text)
 
 void assay_hlo_read(assay_hlo *h, assay_str module)
 {
-	*h = (assay_hlo){0};
+	*h = (assay_hlo){.described = module.n / OPERAND_BYTES};
 	assay_proto c = assay_proto_on(module);
 	for (assay_field f; assay_proto_next(&c, &f);) {
 		if (f.number == MODULE_COMPUTATION && f.wire == ASSAY_WIRE_BYTES)
@@ -211,6 +214,15 @@ static const assay_hlo_instruction *operand_of(const assay_hlo *h, const assay_h
 	uint32_t at = n < i->operands ? assay_map_get(&h->by_id, h->operand.p[i->operand + n])
 				      : ASSAY_MAP_ABSENT;
 	return at == ASSAY_MAP_ABSENT ? NULL : &h->instruction.p[at];
+}
+
+assay_str assay_hlo_op_name(const assay_hlo_instruction *i)
+{
+	assay_proto c = assay_proto_on(i->metadata);
+	for (assay_field f; assay_proto_next(&c, &f);)
+		if (f.number == METADATA_OP_NAME && f.bytes.n)
+			return f.bytes;
+	return i->name;
 }
 
 static bool is(const assay_hlo_instruction *i, const char *opcode)
@@ -384,7 +396,7 @@ static double written_of(const assay_hlo *h, const assay_hlo_instruction *i)
 static double written_inside(const assay_hlo *h, const assay_hlo_computation *c)
 {
 	uint32_t at = assay_map_get(&h->by_id, c->root);
-	if (at == ASSAY_MAP_ABSENT)
+	if (at < c->first || at >= c->end)
 		return 0;
 	const assay_hlo_instruction *root = &h->instruction.p[at];
 	if (!is(root, "tuple"))
@@ -464,10 +476,13 @@ bool assay_hlo_work(assay_hlo *h, uint32_t instruction, assay_work *out, uint8_t
 	return is(i, "reduce") || is_one_of(i, moves);
 }
 
-void assay_hlo_write_args(const assay_hlo *h, uint32_t instruction, assay_jsonw *w)
+void assay_hlo_write_args(assay_hlo *h, uint32_t instruction, assay_jsonw *w)
 {
 	const assay_hlo_instruction *i = &h->instruction.p[instruction];
 	array a;
+	if (i->operands > h->described)
+		return;
+	h->described -= i->operands;
 	assay_jsonw_open_flat(w, "Input Dims", '[');
 	for (uint32_t n = 0; n < i->operands; n++) {
 		if (!operand_array(h, i, n, &a))
@@ -562,6 +577,45 @@ TEST(instructions_of_programs_have_their_work)
 	CHECK(w.bytes == 2 * (32 + 128 + 64));
 	CHECK(!assay_hlo_work(&h, 10, &w, &class));
 	CHECK(assay_hlo_work(&h, 11, &w, &class) && class == ASSAY_WORK_MOVE && w.bytes == 512);
+	assay_hlo_free(&h);
+	assay_protow_free(&m.module);
+	return 0;
+}
+
+TEST(a_root_outside_its_computation_writes_nothing)
+{
+	struct hand m = {0};
+	assay_hlo h;
+	assay_work w;
+	uint8_t class;
+	put_instruction(&m, 1, "parameter", 11, "\4\10", "", 0, NULL);
+	put_computation(&m, 7, 2);
+	put_instruction(&m, 2, "fusion", 11, "\4\20", "", CALLED, "\7");
+	put_computation(&m, 8, 2);
+	assay_hlo_read(&h, assay_protow_data(&m.module));
+	CHECK(assay_hlo_work(&h, 1, &w, &class) && w.written == 0);
+	assay_hlo_free(&h);
+	assay_protow_free(&m.module);
+	return 0;
+}
+
+TEST(operands_are_described_as_long_as_a_file_is_large_enough_for_them)
+{
+	struct hand m = {0};
+	assay_hlo h;
+	char many[500];
+	memset(many, 1, sizeof many - 1);
+	many[sizeof many - 1] = 0;
+	put_instruction(&m, 1, "copy", 11, "\4\10", "\1", 0, NULL);
+	put_instruction(&m, 2, "add", 11, "\4\10", many, 0, NULL);
+	put_computation(&m, 7, 2);
+	assay_hlo_read(&h, assay_protow_data(&m.module));
+	for (uint32_t i = 0; i < 2; i++) {
+		assay_jsonw w = {.compact = true};
+		assay_hlo_write_args(&h, i, &w);
+		CHECK((w.out.n == 0) == i);
+		assay_jsonw_free(&w);
+	}
 	assay_hlo_free(&h);
 	assay_protow_free(&m.module);
 	return 0;
