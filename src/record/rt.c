@@ -331,6 +331,7 @@ void assay_rt_leave(void)
 __attribute__((destructor)) static void at_unload(void)
 {
 	stop();
+	assay_rt_remove_rings();
 }
 
 void assay_rt_flush(void)

@@ -153,6 +153,8 @@ void assay_rt_put_mark(const char *name, int64_t time); /* of domain "assay" */
 void assay_rt_put_lost(uint32_t why, uint64_t count, int64_t first, int64_t last, const char *text);
 
 /* rt_write.c */
+/* Nothing of them is wanted any more: `assay record` need not look. */
+void assay_rt_remove_rings(void);
 void *assay_rt_writer(void *unused);
 void assay_rt_wake_writer(void);
 void assay_rt_drain_bulk(void); /* on the writer's thread */

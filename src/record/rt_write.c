@@ -637,7 +637,15 @@ static bool others_go_on(void)
 	return false;
 }
 
-/* The rings stay for `assay record` when something is still in them, or may yet be counted. */
+void assay_rt_remove_rings(void)
+{
+	if (rt.file && atomic_load(&rt.file->left) == ASSAY_WIRE_LEFT_ENDED && !others_go_on() &&
+	    !assay_ring_dropped(rt.file, ASSAY_WIRE_LOST_ENDED))
+		unlink(rt.ring.path);
+}
+
+/* The rings stay for `assay record` when something is still in them, or may yet be counted: also by
+ * what the program registered for its exit before us, so at_unload removes them then. */
 static void finish(void)
 {
 	drain_all();
@@ -647,8 +655,8 @@ static void finish(void)
 		put_end();
 		if (drain_bulk() && assay_keep_write_out()) {
 			atomic_store(&rt.file->left, ASSAY_WIRE_LEFT_ENDED);
-			if (!others_go_on())
-				unlink(rt.ring.path);
+			if (atomic_load(&rt.leaving))
+				assay_rt_remove_rings();
 		}
 	}
 	close_ours(&rt.capture);

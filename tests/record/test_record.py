@@ -248,7 +248,7 @@ def after_a_kill_it_is_said_how_much_may_be_missing():
 def what_threads_launch_while_their_program_ends_is_told_or_may_be_missing():
     program, count = FAKE + "/goes_on", WORK + "/launched"
     cc(program, "tests/record/goes_on.c", FAKE + "/libcuda.so.1")
-    for how in ("exit", "_exit", "exec", "kill") * 3:
+    for how in ("exit", "_exit", "exec", "kill", "atexit") * 3:
         run = WORK + "/goes-on"
         shutil.rmtree(run, ignore_errors=True)
         p = assay_record("-o", run, "--telemetry", "off", "--", program, how, count)
