@@ -63,7 +63,8 @@ const assay_cmd assay_cmd_roofline = {
 	.details =
 		"Every operator whose work is known, with its shapes: operations a byte, operations a second, and\n"
 		"what share of its bound it reaches. The picture has both on logarithmic axes below the roofs of the\n"
-		"device; the area of a point is its share of time. Needs shapes (record_shapes=True).",
+		"device; the area of a point is its share of time. The axes hold 99.9% of the time, and the picture\n"
+		"says how many points lie outside. Needs shapes (record_shapes=True).",
 	ASSAY_OPTS(roofline_opts),
 	ASSAY_EXAMPLES(roofline_examples),
 	.args_size = sizeof(struct roofline_args),
