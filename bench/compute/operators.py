@@ -2,7 +2,8 @@
 """Calls of operators as PyTorch's profiler writes them, with what PyTorch itself knows of their work: operations by
 torch.utils.flop_counter, bytes by the tensors that go in and come out. tests/compute/test_operators.py lays `assay report` beside them.
 
-usage: operators.py [OUT]     needs PyTorch (no GPU), expecttest; default: tests/compute/torch_calls.json
+usage: operators.py [--all] [OUT]     needs PyTorch (no GPU), expecttest; default: tests/compute/torch_calls.json
+Only calls that select_calls.py takes, or all of them; the committed ones are of PyTorch 2.15.0.
 Two sources: products, convolutions and attention of many shapes, forward and backward, on tensors without data (meta); and
 PyTorch's own samples of every operator (op_db), a few calls of each operator of aten."""
 import json
@@ -11,6 +12,7 @@ import sys
 import tempfile
 import warnings
 
+import select_calls
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -182,8 +184,8 @@ def sample_calls(op, dtype):
 
 def main():
     from torch.testing._internal.common_methods_invocations import op_db
-    here = os.path.dirname(os.path.abspath(__file__))
-    path = sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "../../tests/compute/torch_calls.json")
+    everything = "--all" in sys.argv[1:]
+    path = next((a for a in sys.argv[1:] if a != "--all"), select_calls.DEFAULT)
     kept, seen, count = [], set(), {}
 
     def keep(calls, most):
@@ -203,9 +205,8 @@ def main():
                 keep(sample_calls(op, torch.float32), 2)
             except (RuntimeError, ValueError, TypeError, NotImplementedError, ImportError, AssertionError):
                 pass  # samples that this build of PyTorch cannot make
-    with open(path, "w", encoding="utf-8") as f:
-        f.write("[\n" + ",\n".join(json.dumps(k) for k in kept) + "\n]\n")
-    print(f"{len(kept)} calls of {len({k[0] for k in kept})} operators, PyTorch {torch.__version__}")
+    select_calls.write(kept if everything else select_calls.selected(kept), path)
+    print(f"PyTorch {torch.__version__}")
 
 
 if __name__ == "__main__":
