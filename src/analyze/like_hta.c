@@ -154,7 +154,8 @@ static void add_syncs(const assay_run *run, const struct rules *r, events *out)
 		index_calls(run, r->source, &calls);
 	for (uint32_t i = 0; i < t->sync.n; i++) {
 		uint32_t track = t->sync.track[i];
-		if (assay_track_group(t, track) != r->source || t->track.tid[track] < 0)
+		if (t->sync.found[i] || assay_track_group(t, track) != r->source ||
+		    t->track.tid[track] < 0)
 			continue;
 		int64_t end = t->sync.ts[i] + (t->sync.dur[i] > 0 ? t->sync.dur[i] : 0);
 		struct event e = {.ts = assay_hta_round_up(t->sync.ts[i], r->unit),

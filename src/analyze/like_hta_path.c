@@ -459,7 +459,7 @@ static uint32_t *order_device(struct graph *g, size_t *n)
 		uint32_t call = call_of(g, t->sync.corr[i]);
 		bool wait = assay_str_is(assay_text(g->run, t->sync.name[i]), "Stream Wait Event");
 		bool in = call != ASSAY_NO_ROW && host_in(g, call);
-		if (!is_mine(g, t->sync.track[i]) || (!in && !wait))
+		if (t->sync.found[i] || !is_mine(g, t->sync.track[i]) || (!in && !wait))
 			continue;
 		key[g->event.n + i] = end_of(g, t->sync.ts[i], t->sync.dur[i]);
 		row[(*n)++] = (uint32_t)g->event.n + i;

@@ -88,6 +88,7 @@ enum { XENTRY_KEY = 1, XENTRY_VALUE };
 	X(HLO_RECORDED, "hlo_op_recorded")                                                         \
 	X(INFERRED, "scope_inferred")                                                              \
 	X(CLASS, "resolve_class")                                                                  \
+	X(FOUND, "assay_found")                                                                    \
 	X(FROM_SCOPES, "labels_from_scopes")                                                       \
 	X(STEP_ORIGIN, "step_origin")                                                              \
 	X(STACK, "assay_stack")                                                                    \

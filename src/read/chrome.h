@@ -46,6 +46,8 @@
 	X("wait_on_stream", WAIT_STREAM, INT)                                                      \
 	X("wait_on_cuda_event_record_corr_id", RECORD_CORR, INT)                                   \
 	X("wait_on_cuda_event_id", EVENT, INT)                                                     \
+	X("on_stream", ON_STREAM, INT)                                                             \
+	X("assay_found", FOUND, INT)                                                               \
 	X("sync_id", SYNC_ID, INT)                                                                 \
 	X("resolve_class", RESOLVE_CLASS, DERIVED)                                                 \
 	X("producer_device", PRODUCER_DEVICE, DERIVED)                                             \

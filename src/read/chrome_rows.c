@@ -107,7 +107,8 @@ static const uint64_t places_gpu = EXTERNALS | BIT(CORR) | BIT(STREAM) | BIT(DEV
 				   BIT(BYTES) | BIT(GRAPH) | BIT(GRAPH_NODE) | BIT(SCRATCH) |
 				   BIT(QUEUE) | BIT(DISPATCH) | BIT(ACC_REGS) | BIT(SCALAR_REGS);
 static const uint64_t places_sync = BIT(CORR) | BIT(STREAM) | BIT(DEVICE) | BIT(CONTEXT) |
-				    BIT(WAIT_STREAM) | BIT(RECORD_CORR) | BIT(EVENT) | BIT(SYNC_ID);
+				    BIT(WAIT_STREAM) | BIT(RECORD_CORR) | BIT(EVENT) |
+				    BIT(SYNC_ID) | BIT(ON_STREAM) | BIT(FOUND);
 static const uint64_t places_mark = EXTERNALS | BIT(STREAM) | BIT(DEVICE);
 static const uint64_t places_other = 0;
 
@@ -197,13 +198,17 @@ static uint32_t thread_of(chrome_worker *w, const chrome_event *ev)
 }
 
 /* Kineto puts GPU rows at pid = device, tid = stream, and says both again in the arguments. */
-static uint32_t stream_of(chrome_worker *w, const chrome_event *ev)
+static uint32_t numbered_stream(chrome_worker *w, const chrome_event *ev, int64_t stream)
 {
 	int64_t device = arg_or(ev, CHROME_DEVICE, ev->pid.num);
-	int64_t stream = arg_or(ev, CHROME_STREAM, ev->tid.num);
 	if (stream == UINT32_MAX) /* how older Kineto writes "no stream" */
 		stream = -1;
 	return numbered_track(w, ASSAY_TRACK_STREAM, device, stream);
+}
+
+static uint32_t stream_of(chrome_worker *w, const chrome_event *ev)
+{
+	return numbered_stream(w, ev, arg_or(ev, CHROME_STREAM, ev->tid.num));
 }
 
 static assay_sid text_of(chrome_worker *w, assay_str s, bool escaped)
@@ -354,13 +359,15 @@ static void add_sync(chrome_worker *w, const chrome_event *ev)
 	s->ts[r] = ev->ts;
 	s->dur[r] = ev->dur;
 	s->name[r] = text_of(w, ev->name, ev->name_escaped);
-	s->track[r] = stream_of(w, ev);
+	s->track[r] = has(ev, CHROME_ON_STREAM) ? numbered_stream(w, ev, ev->arg[CHROME_ON_STREAM])
+						: stream_of(w, ev);
 	s->corr[r] = (uint64_t)arg_or(ev, CHROME_CORR, 0);
 	s->wait_stream[r] = arg_or(ev, CHROME_WAIT_STREAM, -1);
 	s->event[r] = arg_or(ev, CHROME_EVENT, -1);
 	s->record_corr[r] = arg_or(ev, CHROME_RECORD_CORR, -1);
 	s->sync_id[r] = (uint64_t)arg_or(ev, CHROME_SYNC_ID, 0);
 	s->context[r] = arg_u32(w, ev, CHROME_CONTEXT, UINT32_MAX);
+	s->found[r] = arg_or(ev, CHROME_FOUND, 0) != 0;
 	s->args[r] = leftover_args(w, ev, places_sync);
 }
 

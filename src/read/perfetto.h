@@ -125,7 +125,8 @@ typedef enum perfetto_arg {
 	PF_EVENT,
 	PF_SYNC_ID,
 	PF_STATUS,
-	PF_TIMES,   /* says again when the slice is */
+	PF_TIMES, /* says again when the slice is */
+	PF_FOUND,
 	PF_DERIVED, /* the row is our writer's, made of others */
 	PF_ARG_COUNT
 } perfetto_arg;

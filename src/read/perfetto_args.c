@@ -62,6 +62,7 @@ static const struct {
 	{"begin_ns", PF_TIMES, NUMBER},
 	{"end_ns", PF_TIMES, NUMBER},
 	{"delta_ns", PF_TIMES, NUMBER},
+	{"assay_found", PF_FOUND, NUMBER},
 	{"assay_derived", PF_DERIVED, NUMBER},
 };
 

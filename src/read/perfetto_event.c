@@ -56,7 +56,7 @@ static const uint64_t places_frame = BIT(PY_ID) | BIT(PY_PARENT) | BIT(EV_IDX);
 static const uint64_t places_other = 0;
 static const uint64_t places_sync = BIT(CORR) | BIT(STREAM) | BIT(DEVICE) | BIT(CONTEXT) |
 				    BIT(WAIT_STREAM) | BIT(RECORD_CORR) | BIT(EVENT) |
-				    BIT(SYNC_ID) | BIT(DERIVED);
+				    BIT(SYNC_ID) | BIT(FOUND) | BIT(DERIVED);
 static const uint64_t places_mark = BIT(EXTERNAL) | BIT(STREAM) | BIT(DEVICE);
 static const uint64_t places_gpu =
 	BIT(EXTERNAL) | BIT(CORR) | BIT(STREAM) | BIT(DEVICE) | BIT(CONTEXT) | BIT(QUEUE) |
@@ -448,6 +448,7 @@ static uint32_t add_sync(perfetto *x, const event *e, const perfetto_args *a)
 	s->record_corr[r] = perfetto_arg_or(a, PF_RECORD_CORR, -1);
 	s->sync_id[r] = (uint64_t)perfetto_arg_or(a, PF_SYNC_ID, 0);
 	s->context[r] = number32(x, a, PF_CONTEXT, UINT32_MAX);
+	s->found[r] = perfetto_arg_or(a, PF_FOUND, 0) != 0;
 	s->args[r] = a->rest;
 	*assay_push(&x->sync) = (perfetto_place){e->track, perfetto_arg_or(a, PF_DEVICE, -1),
 						 perfetto_arg_or(a, PF_STREAM, -1)};

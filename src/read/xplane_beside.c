@@ -31,6 +31,7 @@ static void add_sync(xplane *x, const xplane_event *ev)
 	if (status >= INT32_MIN && status <= INT32_MAX)
 		t->status[r] = (int32_t)status;
 	t->class[r] = class_of(ev);
+	t->found[r] = xplane_number(ev, XPLANE_FOUND, 0) != 0;
 	t->args[r] = ev->args;
 	if (ev->rest.n)
 		xplane_keep(x, x->plane->place, ASSAY_KEPT_SYNC, r, ev->rest);

@@ -194,6 +194,7 @@ static const bool sync_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_STREAM] = true,      [XPLANE_WAIT_EVENT] = true, [XPLANE_WAIT_STREAM] = true,
 	[XPLANE_RECORD_CORR] = true, [XPLANE_SYNC_ID] = true,    [XPLANE_STATUS] = true,
 	[XPLANE_CONTEXT] = true,     [XPLANE_CLASS] = true,      [XPLANE_INFERRED] = true,
+	[XPLANE_FOUND] = true,
 };
 static const bool mark_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_CAT] = true,

@@ -132,6 +132,12 @@ static void put_record_id(chrome_out *c, uint64_t id)
 		assay_jsonw_i64(&c->w, key, -1);
 }
 
+/* HTA takes what has a stream for work. */
+static void put_found_stream(chrome_out *c, int64_t stream)
+{
+	assay_jsonw_i64(&c->w, c->run->for_hta ? "stream" : "on_stream", stream);
+}
+
 static void put_recorded(chrome_out *c, const sync_row *r)
 {
 	const assay_sync_table *s = &c->t->sync;
@@ -150,7 +156,12 @@ static void put_recorded(chrome_out *c, const sync_row *r)
 		put_record_id(c, record < 0 ? 0 : chrome_corr(c, r->source, (uint64_t)record));
 		assay_jsonw_i64(&c->w, "wait_on_cuda_event_id", s->event[i]);
 	}
-	assay_jsonw_i64(&c->w, "stream", c->t->track.tid[s->track[i]]);
+	if (s->found[i]) {
+		assay_jsonw_i64(&c->w, "assay_found", 1);
+		put_found_stream(c, c->t->track.tid[s->track[i]]);
+	} else {
+		assay_jsonw_i64(&c->w, "stream", c->t->track.tid[s->track[i]]);
+	}
 	if (s->corr[i])
 		chrome_id(c, "correlation", chrome_corr(c, r->source, s->corr[i]));
 	assay_jsonw_i64(&c->w, "device", r->device);
@@ -179,8 +190,7 @@ static void put_made(chrome_out *c, const sync_row *r)
 		chrome_id(c, "wait_on_cuda_event_id", w->event[i]);
 		put_handle(c, "wait_on_stream_handle", w->producer_handle[i]);
 	}
-	/* HTA takes what has a stream for work */
-	assay_jsonw_i64(&c->w, c->run->for_hta ? "stream" : "on_stream", r->stream);
+	put_found_stream(c, r->stream);
 	put_handle(c, "stream_handle", w->consumer_handle[i]);
 	chrome_id(c, "correlation", chrome_corr(c, r->source, w->corr[i]));
 	assay_jsonw_i64(&c->w, "device", r->device);

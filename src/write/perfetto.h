@@ -85,6 +85,7 @@ typedef struct perfetto_event {
 	X(FLAGS, "flags")                                                                          \
 	X(SYNC, "sync_id")                                                                         \
 	X(DERIVED, "assay_derived")                                                                \
+	X(FOUND, "assay_found")                                                                    \
 	X(CLASS, "resolve_class")                                                                  \
 	X(PRODUCER, "producer")                                                                    \
 	X(PRODUCER_CORRELATION, "producer_correlation")

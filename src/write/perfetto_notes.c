@@ -209,6 +209,7 @@ void perfetto_note_sync(perfetto *p, uint32_t i, perfetto_args args)
 	note_i64(p, PF_KEY_WAIT_RECORD, s->record_corr[i]);
 	note_u64(p, PF_KEY_SYNC, s->sync_id[i], 0);
 	note_u64(p, PF_KEY_CONTEXT, s->context[i], UINT32_MAX);
+	note_u64(p, PF_KEY_FOUND, s->found[i], 0);
 	perfetto_note_args(p, args);
 }
 

@@ -186,6 +186,8 @@ static void put_sync(xplane_writer *w, xplane_out *p, const struct beside *b)
 		put_class(p, w->t->wait.kind[wait], w->t->wait.class[wait]);
 	else
 		put_class(p, ASSAY_WAIT_STREAM_WAIT, t->class[i]);
+	if (t->found[i])
+		xplane_put_i64(p, "assay_found", 1);
 	xplane_put_args(p, w->run, t->args[i]);
 	p->event_rest = xplane_rest(w, ASSAY_KEPT_SYNC, i);
 }
@@ -209,6 +211,7 @@ static void put_wait(xplane_writer *w, xplane_out *p, const struct beside *b)
 		xplane_put_u64(p, "record_correlation_id",
 			       xplane_corr(w, b->track, t->record_corr[i]));
 	put_class(p, t->kind[i], t->class[i]);
+	xplane_put_i64(p, "assay_found", 1);
 }
 
 static void put_mark(xplane_writer *w, xplane_out *p, const struct beside *b)

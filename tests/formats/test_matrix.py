@@ -183,6 +183,26 @@ def check_times(tmp):
     tap.run("convert", job, tmp / "ddp.json")
     found = [e["args"] for e in json.loads((tmp / "ddp.json").read_text())["traceEvents"] if (e.get("args") or {}).get("assay_derived")]
     tap.ok("waits that were found have no stream", found and not [a for a in found if "stream" in a], found[:2])
+    check_found(tmp, job)
+
+
+def check_found(tmp, source):
+    """Waits that were found stay apart from recorded ones, whatever files they go through."""
+    def rows(path):
+        return json.loads(tap.run("sql", "--format", "json", path, "select s.ts - (select min(ts) from gpu) at, s.dur, s.name, s.corr, s.found, "
+                                  "t.pid, t.tid from sync s join track t on t.id = s.track order by at, s.corr")[1])
+
+    first = tmp / "found.xplane.pb"
+    tap.run("convert", source, first)
+    want = rows(first)
+    tap.ok("no recorder reported what XPlane has of waits that were found", want and all(r["found"] for r in want), want[:2])
+    for way in ("again.xplane.pb", "found.pftrace", "found.json"):
+        tap.run("convert", first, tmp / way)
+        tap.ok(f"waits that were found are found ones in {way}", rows(tmp / way) == want, f"{rows(tmp / way)[:2]} {want[:2]}")
+    found = [e["args"] for e in json.loads((tmp / "found.json").read_text())["traceEvents"] if e.get("cat") == "cuda_sync"]
+    tap.ok("waits of XPlane that were found have no stream", found and not [a for a in found if "stream" in a], found[:2])
+    err = tap.run("convert", first, tmp / "found.rocpd.db")[2]
+    tap.ok("what was found is no loss", "waits that the recorder reported" not in tap.not_written(err), err)
 
 
 def check_command_buffers():
