@@ -28,7 +28,7 @@ B       := build/$(CONFIG)
 
 WARN    := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wvla \
            -Wundef -Wswitch-enum -Wformat=2 -Wno-format-nonliteral $(WERROR)
-OPT     := $(if $(COVERAGE),-O0 -g1 --coverage -DASSAY_COVERAGE,$(if $(SAN),-O1 -g1 -fno-omit-frame-pointer -fsanitize=$(SAN) -fno-sanitize-recover=all -DASSAY_CHECKED,-O2 -g1))
+OPT     := $(if $(COVERAGE),-O0 -g1 --coverage -DASSAY_COVERAGE,$(if $(SAN),-O1 -g1 -fno-omit-frame-pointer -fsanitize=$(SAN) -fno-sanitize-recover=all -DASSAY_CHECKED $(if $(findstring fuzzer,$(SAN)),-DASSAY_PUMP_SHRINK=256),-O2 -g1))
 # no fused multiply-add: the last digit of a figure is the same on every processor
 CFLAGS  += -std=c11 -ffp-contract=off -D_DEFAULT_SOURCE $(OPT) $(WARN) -fPIC -fvisibility=hidden -pthread -MMD -MP -Iinclude -Isrc -I$(B)/gen
 LDFLAGS += $(if $(COVERAGE),--coverage) $(if $(SAN),-fsanitize=$(SAN)) -pthread

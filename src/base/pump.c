@@ -103,8 +103,8 @@ static void fill_window(void *ctx, unsigned worker, uint64_t k)
 
 uint64_t assay_pump_run(const assay_pump *job)
 {
-	struct pump p = {
-		.job = job, .window = job->window ? job->window : WINDOW, .expect = job->start};
+	size_t window = job->window ? job->window : WINDOW;
+	struct pump p = {.job = job, .window = window / ASSAY_PUMP_SHRINK, .expect = job->start};
 	assay_input_spread(job->in, job->threads);
 	assay_turns_run(&(assay_turns){.tasks = UINT64_MAX,
 				       .threads = job->threads,

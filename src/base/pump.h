@@ -10,6 +10,11 @@
 #include "base/input.h"
 #include "base/turns.h"
 
+/* Windows are this many times smaller in builds for fuzzing, whose inputs are. */
+#ifndef ASSAY_PUMP_SHRINK
+#define ASSAY_PUMP_SHRINK 1
+#endif
+
 typedef enum assay_pump_status {
 	ASSAY_PUMP_LIMIT, /* the next record starts at or after the limit */
 	ASSAY_PUMP_MORE,  /* the text ends inside a record */

@@ -7,6 +7,7 @@
 
 #include "base/demangle.h"
 #include "base/limits.h"
+#include "base/pump.h"
 #include "base/test.h"
 #include "read/reader.h"
 
@@ -455,7 +456,11 @@ enum { WINDOW = 1 << 20 };
  * of these there are, the longer it is until the next try. */
 static void read_all(perfetto *x, perfetto_crew *crew)
 {
-	enum { LEAST = 64, MOST = 1 << 16, WORTH = 64 << 10 };
+	enum {
+		LEAST = 1 + 63 / ASSAY_PUMP_SHRINK,
+		MOST = 1 << 16,
+		WORTH = (64 << 10) / ASSAY_PUMP_SHRINK,
+	};
 	uint64_t pos = 0;
 	size_t many = crew ? LEAST : SIZE_MAX;
 	for (size_t used = 0, want = WINDOW;; pos += used) {

@@ -13,8 +13,9 @@
 
 enum {
 	WINDOW = 128 << 10,
-	ALLOWANCE = 32 * WINDOW, /* of JSON; a window that asks for more is left to the first */
-	STRINGS_MAX = 1 << 16,   /* that are kept from window to window */
+	/* of JSON; a window that asks for more is left to the first */
+	ALLOWANCE = 32 * WINDOW / ASSAY_PUMP_SHRINK,
+	STRINGS_MAX = 1 << 16, /* that are kept from window to window */
 };
 
 typedef struct parsed {

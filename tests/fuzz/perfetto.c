@@ -1,7 +1,6 @@
-/* Any bytes as a Perfetto trace: read, resolved, and written again. */
-#include <stdlib.h>
-
-#include "read/reader.h"
+/* Any bytes as a Perfetto trace: read, by three threads as by one, resolved, and written
+ * again. */
+#include "digest.h"
 #include "resolve/resolve.h"
 #include "write/writer.h"
 
@@ -10,6 +9,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	assay_reader_perfetto.sniff((assay_str){(const char *)data, size});
+	if (is_chosen(data, size)) {
+		uint64_t three = digest_of(&assay_reader_perfetto, data, size, "3", NULL);
+		if (three != digest_of(&assay_reader_perfetto, data, size, "1", NULL))
+			abort();
+	}
 	assay_run *run = assay_read_bytes(&assay_reader_perfetto, data, size);
 	if (!run)
 		return 0;
