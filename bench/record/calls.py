@@ -50,7 +50,7 @@ def count(build, kind, depth, inner, n, options):
         os.remove(old)
     shutil.rmtree(run, ignore_errors=True)
     subprocess.run([build + "/assay", "record", "-q", "--telemetry", "off", "-o", run, "--sample", "off", *options, "--", "valgrind",
-                    "--tool=callgrind", "--toggle-collect=on_callback", "--callgrind-out-file=" + out, sys.executable, __file__, "--inside", kind, str(depth), str(inner), str(n)],
+                    "--tool=callgrind", "--toggle-collect=assay_callback", "--callgrind-out-file=" + out, sys.executable, __file__, "--inside", kind, str(depth), str(inner), str(n)],
                    env=dict(os.environ, LD_LIBRARY_PATH=FAKE), check=True, capture_output=True)
     total = 0
     for path in glob.glob(out + "*"):
