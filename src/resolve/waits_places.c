@@ -180,9 +180,10 @@ static int32_t device_of_ordinal(const waits *w, uint32_t source, int64_t ordina
 	if (seen != ASSAY_MAP_ABSENT)
 		return seen == WAITS_SEVERAL ? -1 : (int32_t)seen;
 	int32_t device = listed_device(w, source, ordinal);
-	if (device < 0)
+	/* the formats of rocprofiler number agents, processors among them */
+	if (device < 0 && !assay_has_trait(w->run, source, ASSAY_TRAIT_ROCTX))
 		device = (int32_t)ordinal;
-	return is_taken(w, source, device) ? -1 : device;
+	return device < 0 || is_taken(w, source, device) ? -1 : device;
 }
 
 bool waits_is_default_number(const waits *w, uint32_t source, int64_t stream)

@@ -259,6 +259,23 @@ TEST(devices_are_what_the_program_numbered_them)
 	return 0;
 }
 
+/* No devices are listed, and no kernel tells which agent the program's first device is. */
+TEST(an_agent_is_not_the_device_of_the_same_number)
+{
+	static const row rows[] = {
+		{"hipMemcpyPeerAsync", S1, 2, 1, 15000, 18000, 0, 0, 0, 0, 0},
+		{"hipDeviceSynchronize", "\"retval\": \"0\"", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	run->part.t.source.traits[0] = ASSAY_TRAIT_ROCTX | ASSAY_TRAIT_FROM_START;
+	run->part.t.gpu.kind[0] = ASSAY_GPU_MEMCPY;
+	assay_waits(run);
+	const assay_wait_table *t = &run->part.t.wait;
+	CHECK(t->n == 1 && t->producer_gpu[0] == 0 && t->class[0] == ASSAY_WAIT_IS_LIKELY);
+	assay_run_free(run);
+	return 0;
+}
+
 TEST(a_thread_has_a_default_stream_of_its_own_on_each_device)
 {
 	static const row rows[] = {
