@@ -80,11 +80,29 @@ static void learn_separator(chrome *c, uint64_t pos)
 	memcpy(c->sep, from, c->sep_n);
 }
 
+static void worker_start(const chrome *c, chrome_worker *w)
+{
+	memset(w, 0, sizeof *w);
+	w->ts_digits = 13;
+	w->part.source = c->run->part.source;
+	for (unsigned k = 0; k < CHROME_TRACKS; k++)
+		w->cache[k].track = ASSAY_NO_ROW;
+}
+
+static void worker_stop(chrome_worker *w)
+{
+	assay_part_free(&w->part);
+	assay_moved_free(&w->moved);
+	assay_vec_free(&w->extra);
+	assay_arena_free(&w->scratch);
+}
+
 static assay_pump_status parse_window(void *ctx, unsigned worker, assay_view text, size_t limit,
 				      uint64_t pos, size_t *used)
 {
 	chrome *c = ctx;
 	(void)pos;
+	c->worker[worker].parsed = true;
 	return c->scan(c, worker, text, limit, used);
 }
 
@@ -99,7 +117,7 @@ static void commit_window(void *ctx, unsigned worker)
 	assay_count(&run->part, ASSAY_ISSUE_bad_number, (w->odd & ASSAY_JSON_NUMBER) != 0);
 	assay_count(&run->part, ASSAY_ISSUE_bad_syntax,
 		    (w->odd & ~(uint32_t)ASSAY_JSON_NUMBER) != 0);
-	w->events = w->odd = w->closed = 0;
+	w->events = w->odd = w->closed = w->parsed = 0;
 	if (run->progress)
 		run->progress(run->progress_ctx, assay_input_path(c->in),
 			      assay_input_file_pos(c->in), assay_input_file_bytes(c->in));
@@ -111,11 +129,15 @@ static void fill_window(void *ctx, unsigned worker)
 	assay_part_fill(c->gate, &c->run->part, &c->worker[worker].part, &c->worker[worker].moved);
 }
 
+/* Names and tracks of a window that was no window must not reach the run: start afresh. */
 static void discard_window(void *ctx, unsigned worker)
 {
-	chrome_worker *w = &((chrome *)ctx)->worker[worker];
-	assay_part_clear(&w->part);
-	w->events = w->odd = w->closed = 0;
+	chrome *c = ctx;
+	chrome_worker *w = &c->worker[worker];
+	if (!w->parsed)
+		return;
+	worker_stop(w);
+	worker_start(c, w);
 }
 
 /* The events from pos (behind the opening bracket). Returns the position behind the list; *whole is
@@ -432,12 +454,8 @@ static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 		      .scan = scans[isa],
 		      .parse = parsers[isa]};
 	c->worker = assay_alloc(&arena, c->workers * sizeof *c->worker);
-	for (unsigned i = 0; i < c->workers; i++) {
-		c->worker[i].part.source = run->part.source;
-		c->worker[i].ts_digits = 13;
-		for (unsigned k = 0; k < CHROME_TRACKS; k++)
-			c->worker[i].cache[k].track = ASSAY_NO_ROW;
-	}
+	for (unsigned i = 0; i < c->workers; i++)
+		worker_start(c, &c->worker[i]);
 	chrome_words_fill(c);
 	assay_file_stacks_begin(&c->stacks, &run->part);
 	c->gate = assay_gate_new(&arena);
@@ -453,12 +471,8 @@ static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 	chrome_take_counters(run, first_host);
 	chrome_link_rocprof(run, first_host, first_gpu, first_flow);
 	apply_header(run, first_meta);
-	for (unsigned i = 0; i < c->workers; i++) {
-		assay_part_free(&c->worker[i].part);
-		assay_moved_free(&c->worker[i].moved);
-		assay_vec_free(&c->worker[i].extra);
-		assay_arena_free(&c->worker[i].scratch);
-	}
+	for (unsigned i = 0; i < c->workers; i++)
+		worker_stop(&c->worker[i]);
 	assay_gate_free(c->gate);
 	assay_arena_free(&arena);
 	return ok;
@@ -782,6 +796,38 @@ TEST(threads_and_instruction_sets_read_the_same)
 			}
 		}
 	}
+	return 0;
+}
+
+/* A list inside an event that looks like events, longer than several windows. */
+TEST(what_looks_like_events_inside_one_leaves_no_track)
+{
+	enum { ROOM = 8 << 20, FALSE_ONES = 30000, AFTER = 30000 };
+	static const char *const threads[] = {"1", "2", "3", "7"};
+	static char text[ROOM];
+	size_t n = (size_t)snprintf(
+		text, ROOM,
+		"[{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":2},{\"ph\":\"X\",\"name\":\"b\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":2,\"args\":{\"list\":[{\"ph\":\"X\"}");
+	for (int i = 0; i < FALSE_ONES; i++)
+		n += (size_t)snprintf(
+			text + n, ROOM - n,
+			",{\"ph\":\"X\",\"name\":\"false\",\"pid\":999,\"tid\":%d,\"ts\":1.000,\"dur\":2.000,\"cat\":\"cpu_op\"}",
+			i % 50);
+	n += (size_t)snprintf(text + n, ROOM - n, "]}}");
+	for (int i = 0; i < AFTER; i++)
+		n += (size_t)snprintf(
+			text + n, ROOM - n,
+			",{\"ph\":\"X\",\"name\":\"after\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":2,\"cat\":\"cpu_op\"}",
+			i);
+	n += (size_t)snprintf(text + n, ROOM - n, "]");
+	for (size_t i = 0; i < ASSAY_COUNT_OF(threads); i++) {
+		setenv("ASSAY_THREADS", threads[i], 1);
+		assay_run *run = assay_read_bytes(&assay_reader_chrome, text, n);
+		CHECK_EQ(run->part.t.host.n, AFTER + 2);
+		CHECK_EQ(run->part.t.track.n, 1);
+		assay_run_free(run);
+	}
+	unsetenv("ASSAY_THREADS");
 	return 0;
 }
 

@@ -208,6 +208,7 @@ typedef struct chrome_worker {
 	uint64_t events; /* since the last commit */
 	uint32_t odd;    /* assay_json.odd bits met */
 	bool closed;
+	bool parsed; /* something, since the last commit */
 	/* what came after each key the last time, by the low bits of the phase; arguments by
 	 * category. The last two slots are unknown keys and the start */
 	chrome_gap next_key[8][CHROME_KEY_COUNT + 2];
