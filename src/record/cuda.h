@@ -34,14 +34,13 @@ uint64_t assay_cuda_convert(const cupti_lib *c, uint8_t *buffer, size_t valid, u
 void assay_cuda_inside(uint32_t corr);
 
 /* cuda_callback.c: calls by callback. watch: this one is to be seen. launches: does it put work on
- * a stream? mute: the caller's thread is ours. start joins the subscription (false: CUPTI refuses),
- * renew switches the callbacks on; assay_callback is what CUPTI calls. saw: was a call that began
- * then seen, so that a record of it is one too many? */
+ * a stream? mute: the caller's thread is ours. start joins the subscription (false: CUPTI refuses);
+ * the calls are seen once that is renewed. assay_callback is what CUPTI calls. saw: was a call that
+ * began then seen, so that a record of it is one too many? */
 void assay_callback_watch(int domain, uint32_t cbid, const char *name);
 bool assay_callback_launches(const char *name);
 void assay_callback_mute(void);
 bool assay_callback_start(const cupti_lib *c);
-void assay_callback_renew(void);
 void assay_callback_stop(void);
 bool assay_callback_on(void);
 void assay_callback(void *data, int domain, uint32_t cbid, const void *info);

@@ -615,12 +615,14 @@ bool assay_callback_saw(int domain, uint32_t cbid, int64_t start)
 	       (start < atomic_load(&watch.left) || start >= since);
 }
 
-void assay_callback_renew(void)
+static void want_calls(void)
 {
 	for (int domain = CUPTI_DOMAIN_DRIVER; domain <= CUPTI_DOMAIN_RUNTIME; domain++)
 		for (uint32_t cbid = 0; cbid < CUPTI_CBID_MAX; cbid++)
 			if (watch.calls[domain][cbid].on)
-				assay_subscription_enable(domain, cbid);
+				assay_subscription_want(domain, cbid);
+	assay_subscription_want(CUPTI_DOMAIN_RESOURCE, CUPTI_STREAM_CREATED);
+	assay_subscription_want(CUPTI_DOMAIN_RESOURCE, CUPTI_STREAM_DESTROYED);
 }
 
 bool assay_callback_start(const cupti_lib *c)
@@ -628,10 +630,9 @@ bool assay_callback_start(const cupti_lib *c)
 	watch.cupti = c;
 	if (assay_callback_on())
 		return true;
-	if (!assay_subscription_join(c))
+	if (!assay_subscription_join())
 		return false;
-	assay_subscription_enable(CUPTI_DOMAIN_RESOURCE, CUPTI_STREAM_CREATED);
-	assay_subscription_enable(CUPTI_DOMAIN_RESOURCE, CUPTI_STREAM_DESTROYED);
+	want_calls();
 	atomic_store(&watch.since, assay_rt_now());
 	atomic_store(&watch.on, 1);
 	return true;

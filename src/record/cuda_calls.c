@@ -5,6 +5,7 @@
 
 #include "names/calls.h"
 #include "record/cuda_share.h"
+#include "record/cuda_subscription.h"
 
 /* Calls that launch, copy, allocate, order or wait. Work and waits carry their device. */
 static bool call_counts(const char *name)
@@ -102,6 +103,7 @@ void assay_cuda_disable_calls(const cupti_lib *c)
 	assay_cuda_switch_records(c, false);
 	if (c->enable_driver_api && !assay_share_wants(CUPTI_DRIVER))
 		c->enable_driver_api(CUPTI_DRIVER_GET_VERSION, 0);
+	assay_subscription_renew(); /* the other's */
 }
 
 void assay_cuda_enable_calls(const cupti_lib *c)
@@ -109,7 +111,7 @@ void assay_cuda_enable_calls(const cupti_lib *c)
 	if (!assay_cuda_on())
 		return;
 	if (assay_callback_on())
-		assay_callback_renew();
+		assay_subscription_renew();
 	else
 		assay_cuda_switch_records(c, true);
 	if (c->enable_driver_api)

@@ -253,37 +253,12 @@ static cupti_result register_time(cupti_time_fn *fn)
 	return rc;
 }
 
-static cupti_result subscribe(void **subscriber, cupti_callback_fn *callback, void *data)
-{
-	return assay_subscription_subscribe(share.cupti, subscriber, callback, data);
-}
-
 /* That of one who subscribed before it could share may now be ours. */
 static cupti_result unsubscribe(void *subscriber)
 {
-	cupti_result rc = assay_subscription_unsubscribe(share.cupti, subscriber);
+	cupti_result rc = assay_subscription_unsubscribe(subscriber);
 	assay_cuda_take_calls();
 	return rc;
-}
-
-static cupti_result enable_callback(uint32_t on, void *subscriber, int domain, uint32_t cbid)
-{
-	return assay_subscription_switch(share.cupti, on, subscriber, domain, cbid);
-}
-
-static cupti_result enable_domain(uint32_t on, void *subscriber, int domain)
-{
-	return assay_subscription_switch_domain(share.cupti, on, subscriber, domain);
-}
-
-static cupti_result enable_all_domains(uint32_t on, void *subscriber)
-{
-	return assay_subscription_switch_all(share.cupti, on, subscriber);
-}
-
-static cupti_result callback_state(uint32_t *on, void *subscriber, int domain, uint32_t cbid)
-{
-	return assay_subscription_state(share.cupti, on, subscriber, domain, cbid);
 }
 
 /* Detaching CUPTI would end our recording, and crash a flush under way. What the caller can see of
@@ -318,12 +293,12 @@ static const assay_hook stand_ins[] = {
 	{"cuptiActivityDisable", (assay_any_fn *)disable, false},
 	{"cuptiActivityFlushAll", (assay_any_fn *)assay_share_flush, false},
 	{"cuptiActivityRegisterTimestampCallback", (assay_any_fn *)register_time, false},
-	{"cuptiSubscribe", (assay_any_fn *)subscribe, false},
+	{"cuptiSubscribe", (assay_any_fn *)assay_subscription_subscribe, false},
 	{"cuptiUnsubscribe", (assay_any_fn *)unsubscribe, false},
-	{"cuptiEnableCallback", (assay_any_fn *)enable_callback, false},
-	{"cuptiEnableDomain", (assay_any_fn *)enable_domain, false},
-	{"cuptiEnableAllDomains", (assay_any_fn *)enable_all_domains, false},
-	{"cuptiGetCallbackState", (assay_any_fn *)callback_state, false},
+	{"cuptiEnableCallback", (assay_any_fn *)assay_subscription_switch, false},
+	{"cuptiEnableDomain", (assay_any_fn *)assay_subscription_switch_domain, false},
+	{"cuptiEnableAllDomains", (assay_any_fn *)assay_subscription_switch_all, false},
+	{"cuptiGetCallbackState", (assay_any_fn *)assay_subscription_state, false},
 	{"cuptiFinalize", (assay_any_fn *)finalize, false},
 	{"dlsym", (assay_any_fn *)stand_in_dlsym, true},
 };
@@ -380,6 +355,7 @@ void assay_share_install(const cupti_lib *c, void *lib)
 				    .other = from_the_copy_in_use};
 	if (!share.cupti) { /* before anybody can call us */
 		share.cupti = c;
+		assay_subscription_of(c);
 		share.lib = lib;
 	}
 	assay_hook_install(&hooks);

@@ -48,14 +48,14 @@ static void switch_domain_off(int member, int domain)
 			switch_one(member, false, domain, cbid);
 }
 
-static cupti_result join(const cupti_lib *c, int member)
+static cupti_result join(int member)
 {
+	const cupti_lib *c = sub.cupti;
 	void *handle = NULL;
 	cupti_result rc = CUPTI_OK;
 	if (!c->subscribe || !c->unsubscribe || !c->enable_callback)
 		return CUPTI_INVALID_PARAMETER;
 	pthread_mutex_lock(&sub.joining);
-	sub.cupti = c;
 	if (!sub.members) {
 		rc = c->subscribe(&handle, assay_callback, NULL);
 		if (rc == CUPTI_OK)
@@ -67,30 +67,33 @@ static cupti_result join(const cupti_lib *c, int member)
 	return rc;
 }
 
-static cupti_result leave(int member)
+static void leave(int member)
 {
-	cupti_result rc = CUPTI_OK;
 	pthread_mutex_lock(&sub.joining);
 	bool was = sub.members & member;
 	sub.members &= ~member;
 	for (int domain = 1; was && domain < DOMAINS; domain++)
 		switch_domain_off(member, domain);
 	if (was && !sub.members)
-		rc = sub.cupti->unsubscribe(atomic_exchange(&sub.handle, NULL));
+		sub.cupti->unsubscribe(atomic_exchange(&sub.handle, NULL));
 	pthread_mutex_unlock(&sub.joining);
-	return rc;
 }
 
 /* ---- ours ---- */
 
-bool assay_subscription_join(const cupti_lib *c)
+void assay_subscription_of(const cupti_lib *c)
 {
-	return join(c, OURS) == CUPTI_OK;
+	sub.cupti = c;
 }
 
-void assay_subscription_enable(int domain, uint32_t cbid)
+bool assay_subscription_join(void)
 {
-	switch_one(OURS, true, domain, cbid);
+	return join(OURS) == CUPTI_OK;
+}
+
+void assay_subscription_want(int domain, uint32_t cbid)
+{
+	atomic_fetch_or(&sub.wanted[domain][cbid], OURS);
 }
 
 void assay_subscription_leave(void)
@@ -129,15 +132,14 @@ static bool is_theirs(const void *handle)
 }
 
 /* One that comes second gets CUPTI's own answer. */
-cupti_result assay_subscription_subscribe(const cupti_lib *c, void **handle,
-					  cupti_callback_fn *callback, void *data)
+cupti_result assay_subscription_subscribe(void **handle, cupti_callback_fn *callback, void *data)
 {
 	int none = 0;
-	if (!c->subscribe)
+	if (!sub.cupti->subscribe)
 		return CUPTI_INVALID_PARAMETER;
 	if (!handle || !atomic_compare_exchange_strong(&sub.they_are_in, &none, 1))
-		return c->subscribe(handle, callback, data);
-	cupti_result rc = join(c, THEIRS);
+		return sub.cupti->subscribe(handle, callback, data);
+	cupti_result rc = join(THEIRS);
 	if (rc != CUPTI_OK) {
 		atomic_store(&sub.they_are_in, 0);
 		return rc;
@@ -155,22 +157,22 @@ void assay_subscription_end_other(void)
 	atomic_store(&sub.they_are_in, 0);
 }
 
-cupti_result assay_subscription_unsubscribe(const cupti_lib *c, void *handle)
+cupti_result assay_subscription_unsubscribe(void *handle)
 {
 	if (!is_theirs(handle))
-		return c->unsubscribe ? c->unsubscribe(handle) : CUPTI_INVALID_PARAMETER;
+		return sub.cupti->unsubscribe ? sub.cupti->unsubscribe(handle)
+					      : CUPTI_INVALID_PARAMETER;
 	assay_subscription_end_other();
 	return CUPTI_OK;
 }
 
-cupti_result assay_subscription_switch(const cupti_lib *c, uint32_t on, void *handle, int domain,
-				       uint32_t cbid)
+cupti_result assay_subscription_switch(uint32_t on, void *handle, int domain, uint32_t cbid)
 {
-	if (!c->enable_callback)
+	if (!sub.cupti->enable_callback)
 		return CUPTI_INVALID_PARAMETER;
 	return is_theirs(handle) && is_known(domain, cbid)
 		       ? switch_one(THEIRS, on, domain, cbid)
-		       : c->enable_callback(on, handle, domain, cbid);
+		       : sub.cupti->enable_callback(on, handle, domain, cbid);
 }
 
 static void want_domain(int domain)
@@ -179,8 +181,7 @@ static void want_domain(int domain)
 		atomic_fetch_or(&sub.wanted[domain][cbid], THEIRS);
 }
 
-cupti_result assay_subscription_switch_domain(const cupti_lib *c, uint32_t on, void *handle,
-					      int domain)
+cupti_result assay_subscription_switch_domain(uint32_t on, void *handle, int domain)
 {
 	bool known = is_theirs(handle) && is_known(domain, 0);
 	if (known && !on) {
@@ -189,10 +190,11 @@ cupti_result assay_subscription_switch_domain(const cupti_lib *c, uint32_t on, v
 	}
 	if (known)
 		want_domain(domain);
-	return c->enable_domain ? c->enable_domain(on, handle, domain) : CUPTI_INVALID_PARAMETER;
+	return sub.cupti->enable_domain ? sub.cupti->enable_domain(on, handle, domain)
+					: CUPTI_INVALID_PARAMETER;
 }
 
-cupti_result assay_subscription_switch_all(const cupti_lib *c, uint32_t on, void *handle)
+cupti_result assay_subscription_switch_all(uint32_t on, void *handle)
 {
 	bool theirs = is_theirs(handle);
 	for (int domain = 1; theirs && domain < DOMAINS; domain++)
@@ -202,16 +204,16 @@ cupti_result assay_subscription_switch_all(const cupti_lib *c, uint32_t on, void
 			switch_domain_off(THEIRS, domain);
 	if (theirs && !on)
 		return CUPTI_OK;
-	return c->enable_all_domains ? c->enable_all_domains(on, handle) : CUPTI_INVALID_PARAMETER;
+	return sub.cupti->enable_all_domains ? sub.cupti->enable_all_domains(on, handle)
+					     : CUPTI_INVALID_PARAMETER;
 }
 
-cupti_result assay_subscription_state(const cupti_lib *c, uint32_t *on, void *handle, int domain,
-				      uint32_t cbid)
+cupti_result assay_subscription_state(uint32_t *on, void *handle, int domain, uint32_t cbid)
 {
 	if (is_theirs(handle) && is_known(domain, cbid) && on) {
 		*on = (atomic_load(&sub.wanted[domain][cbid]) & THEIRS) != 0;
 		return CUPTI_OK;
 	}
-	return c->callback_state ? c->callback_state(on, handle, domain, cbid)
-				 : CUPTI_INVALID_PARAMETER;
+	return sub.cupti->callback_state ? sub.cupti->callback_state(on, handle, domain, cbid)
+					 : CUPTI_INVALID_PARAMETER;
 }

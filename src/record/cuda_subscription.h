@@ -12,9 +12,12 @@
 /* The other's callback while it is a member, for assay_callback's quick look. */
 extern _Atomic(cupti_callback_fn *) assay_subscription_other;
 
-/* Ours. False: somebody has it who did not ask us. */
-bool assay_subscription_join(const cupti_lib *c);
-void assay_subscription_enable(int domain, uint32_t cbid);
+/* Before anything else: of which CUPTI. */
+void assay_subscription_of(const cupti_lib *c);
+
+/* Ours. False: somebody has it who did not ask us. What we want is switched on by renewing. */
+bool assay_subscription_join(void);
+void assay_subscription_want(int domain, uint32_t cbid);
 void assay_subscription_leave(void);
 /* CUPTI takes a call's callback away with its record: everybody's are switched on again. */
 void assay_subscription_renew(void);
@@ -23,16 +26,12 @@ void assay_subscription_pass(int domain, uint32_t cbid, const void *info);
 void assay_subscription_forked(void);
 
 /* What the other calls instead of CUPTI. */
-cupti_result assay_subscription_subscribe(const cupti_lib *c, void **handle,
-					  cupti_callback_fn *callback, void *data);
-cupti_result assay_subscription_unsubscribe(const cupti_lib *c, void *handle);
-cupti_result assay_subscription_switch(const cupti_lib *c, uint32_t on, void *handle, int domain,
-				       uint32_t cbid);
-cupti_result assay_subscription_switch_domain(const cupti_lib *c, uint32_t on, void *handle,
-					      int domain);
-cupti_result assay_subscription_switch_all(const cupti_lib *c, uint32_t on, void *handle);
-cupti_result assay_subscription_state(const cupti_lib *c, uint32_t *on, void *handle, int domain,
-				      uint32_t cbid);
+cupti_result assay_subscription_subscribe(void **handle, cupti_callback_fn *callback, void *data);
+cupti_result assay_subscription_unsubscribe(void *handle);
+cupti_result assay_subscription_switch(uint32_t on, void *handle, int domain, uint32_t cbid);
+cupti_result assay_subscription_switch_domain(uint32_t on, void *handle, int domain);
+cupti_result assay_subscription_switch_all(uint32_t on, void *handle);
+cupti_result assay_subscription_state(uint32_t *on, void *handle, int domain, uint32_t cbid);
 /* Without a handle, as cuptiFinalize ends it. */
 void assay_subscription_end_other(void);
 

@@ -16,8 +16,6 @@ cupti_result cuptiEnableCallback(uint32_t on, void *subscriber, int domain, uint
 cupti_result cuptiEnableDomain(uint32_t on, void *subscriber, int domain);
 cupti_result cuptiEnableAllDomains(uint32_t on, void *subscriber);
 cupti_result cuptiGetCallbackState(uint32_t *on, void *subscriber, int domain, uint32_t cbid);
-cupti_result cuptiActivityEnable(int kind);
-cupti_result cuptiActivityDisable(int kind);
 
 enum { LAUNCH = FAKE_cudaLaunchKernel, RUNTIME = CUPTI_DOMAIN_RUNTIME };
 
@@ -58,6 +56,7 @@ int main(void)
 	printf(", again %d\n", cuptiSubscribe(&second, on_call, &n));
 	work_and_print("nothing on", mine, &n);
 	cuptiEnableCallback(1, mine, RUNTIME, LAUNCH);
+	usleep(300000); /* the recording may begin or end meanwhile */
 	work_and_print("launches", mine, &n);
 	cuptiEnableCallback(0, mine, RUNTIME, LAUNCH);
 	work_and_print("off again", mine, &n);

@@ -416,7 +416,7 @@ def a_profiler_that_uses_callbacks_is_told_the_same_beside_us():
     env = dict(os.environ, LD_LIBRARY_PATH=FAKE)
     alone = subprocess.run([exe], capture_output=True, text=True, env=env, check=True).stdout
     assert "launches: 0 1, 5 and 5\n" in alone and "all calls: 0 1, 15 and 15\n" in alone, alone
-    for how in ([], ["--paused"]):
+    for how in ([], ["--paused"], ["--delay", "150ms"], ["--duration", "150ms"]):
         run = WORK + "/members-run" + "".join(how)
         p = subprocess.run([ASSAY, "record", *how, "-o", run, "--", exe], capture_output=True, text=True, env=env)
         eq((p.returncode, p.stdout), (0, alone))
