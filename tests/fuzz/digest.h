@@ -54,4 +54,18 @@ static uint64_t digest_of(const assay_reader *reader, const uint8_t *data, size_
 	return h;
 }
 
+/* Three threads, and scalar code, must read what one thread reads. */
+static inline int compare_readings(const assay_reader *reader, const uint8_t *data, size_t size)
+{
+	reader->sniff((assay_str){(const char *)data, size});
+	uint64_t one = digest_of(reader, data, size, "1", size % 2 ? "scalar" : NULL);
+	if (!is_chosen(data, size))
+		return 0;
+	if (one != digest_of(reader, data, size, "3", NULL))
+		abort();
+	if (one != digest_of(reader, data, size, "1", size % 2 ? NULL : "scalar"))
+		abort();
+	return 0;
+}
+
 #endif

@@ -663,17 +663,24 @@ TEST(steps_are_roots_with_a_number)
 	return 0;
 }
 
+/* The step that a host row marks. */
+static void add_step_of(assay_run *run, uint32_t h)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t s = assay_add(t, ASSAY_T_step);
+	t->step.source[s] = run->part.source;
+	t->step.ts[s] = t->host.ts[h];
+	t->step.dur[s] = t->host.dur[h];
+	t->step.name[s] = t->host.name[h];
+}
+
 TEST(a_step_stays_on_its_thread_when_a_function_ends_inside_it)
 {
 	assay_run *run = new_run();
 	uint32_t h = add_host(run, ASSAY_HOST_ANNOTATION, "ProfilerStep#4", 10, 50, 0);
 	add_host(run, ASSAY_HOST_PYTHON, "main", 0, 55, 0);
 	add_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 20, 5, 7);
-	uint32_t s = assay_add(&run->part.t, ASSAY_T_step);
-	run->part.t.step.source[s] = run->part.source;
-	run->part.t.step.ts[s] = 10;
-	run->part.t.step.dur[s] = 50;
-	run->part.t.step.name[s] = run->part.t.host.name[h];
+	add_step_of(run, h);
 	file f = write_run(run);
 	assay_str p = plane(&f, XPLANE_HOST);
 	CHECK(assay_str_is(event_name(p, event_at(p, 0, 0)), "ProfilerStep#4"));
@@ -688,11 +695,7 @@ TEST(steps_of_one_name_and_start_are_all_marked_by_their_events)
 	assay_run *run = new_run();
 	for (int i = 0; i < 3; i++) {
 		uint32_t h = add_host(run, ASSAY_HOST_ANNOTATION, "train", 10, 50, 0);
-		uint32_t s = assay_add(&run->part.t, ASSAY_T_step);
-		run->part.t.step.source[s] = run->part.source;
-		run->part.t.step.ts[s] = 10;
-		run->part.t.step.dur[s] = 50;
-		run->part.t.step.name[s] = run->part.t.host.name[h];
+		add_step_of(run, h);
 	}
 	file f = write_run(run);
 	assay_str p = plane(&f, XPLANE_HOST);
