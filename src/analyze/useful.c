@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "analyze/kernel_math.h"
+#include "analyze/work.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 
@@ -29,11 +30,14 @@ struct useful {
 	const assay_rates *rates;
 	const assay_window *w;
 	double by_math[ASSAY_MATH_COUNT]; /* own time of matrix work */
-	double best[ASSAY_WORK_CLASS_COUNT][ASSAY_MATH_COUNT][ASSAY_BOUND_COUNT][BINS];
+	/* by class, forward or backward: gradients of one kernel reach less than the kernel itself
+	 */
+	double best[2 * ASSAY_WORK_CLASS_COUNT][ASSAY_MATH_COUNT][ASSAY_BOUND_COUNT][BINS];
 	float *tail;   /* by row of op_shape: share of its time in a last wave that is not full */
 	bool *crooked; /* by row of op_shape: a product whose rows do not start aligned */
 	float *kept;   /* by row of op_call: share of its time that fusing leaves; 1 all */
 	bool *casts;   /* by row of op_shape: a copy of one type into another */
+	bool *back;    /* by row of op_shape: computes gradients */
 	bool *goes;    /* by row of op_call: its kernels become part of another's */
 };
 
@@ -44,12 +48,18 @@ static bool is_known(const struct useful *u, uint32_t shape)
 	       !(s->flags[shape] & ASSAY_OP_OVER_PEAK);
 }
 
-/* Share of the bound that a shape reaches, on the mean of its calls. */
+/* Share of the bound that a shape reaches, on the mean of its calls, beyond the time that any
+ * kernel takes. */
 static double reached(const assay_op_shape_table *s, uint32_t shape)
 {
-	double mean = (double)s->busy[shape] / (double)s->calls[shape];
-	double share = mean > 0 ? s->bound_ns[shape] / mean : 0;
-	return share > 1 ? 1 : share;
+	double mean = (double)s->busy[shape] / (double)s->calls[shape] - ASSAY_LEAST_KERNEL;
+	return mean > s->bound_ns[shape] ? s->bound_ns[shape] / mean : 1;
+}
+
+/* What a call takes that reaches that share. */
+static double time_at(double bound, double share)
+{
+	return ASSAY_LEAST_KERNEL + bound / share;
 }
 
 /* Sizes within a factor of 4 are alike: neighbours of a bin of powers of two. */
@@ -60,10 +70,16 @@ static int bin_of(const assay_op_shape_table *s, uint32_t shape)
 	return bin < BINS ? bin : BINS - 1;
 }
 
-static double best_near(const struct useful *u, uint32_t shape, uint8_t math)
+static double *bests_of(struct useful *u, uint32_t shape, uint8_t math)
 {
 	const assay_op_shape_table *s = &u->t->op_shape;
-	const double *best = u->best[s->class[shape]][math][s->bound[shape]];
+	return u->best[2 * s->class[shape] + u->back[shape]][math][s->bound[shape]];
+}
+
+static double best_near(struct useful *u, uint32_t shape, uint8_t math)
+{
+	const assay_op_shape_table *s = &u->t->op_shape;
+	const double *best = bests_of(u, shape, math);
 	int bin = bin_of(s, shape);
 	double found = 0;
 	for (int b = bin - NEAR < 0 ? 0 : bin - NEAR; b <= bin + NEAR && b < BINS; b++)
@@ -80,8 +96,7 @@ static void learn(struct useful *u)
 			s->calls[i] >= CALLS_ENOUGH || s->busy[i] * 100 >= u->w->to - u->w->from;
 		if (!is_known(u, i) || !enough || u->crooked[i])
 			continue;
-		double *best = &u->best[s->class[i]][s->math[i]][s->bound[i]][bin_of(s, i)],
-		       share = reached(s, i);
+		double *best = &bests_of(u, i, s->math[i])[bin_of(s, i)], share = reached(s, i);
 		*best = share > *best ? share : *best;
 	}
 	for (uint32_t i = 0; i < c->n; i++)
@@ -193,7 +208,7 @@ static uint8_t cheaper(const struct useful *u, uint32_t shape)
 }
 
 /* Time of a call in another type, at the efficiency that type reaches here, else its own. */
-static double time_in(const struct useful *u, uint32_t shape, uint8_t math, double *bound)
+static double time_in(struct useful *u, uint32_t shape, uint8_t math, double *bound)
 {
 	const assay_op_shape_table *s = &u->t->op_shape;
 	uint8_t by;
@@ -203,8 +218,8 @@ static double time_in(const struct useful *u, uint32_t shape, uint8_t math, doub
 		share = reached(s, shape);
 	if (u->rates->best > 0 && share > u->rates->best)
 		share = u->rates->best;
-	double compute = 1e9 * s->flops[shape] / (share * u->rates->peak[math]);
-	return ASSAY_LEAST_KERNEL + (compute > *bound ? compute : *bound);
+	double compute = 1e9 * s->flops[shape] / u->rates->peak[math];
+	return fmax(time_at(compute, share), time_at(*bound, 1));
 }
 
 /* ------------------------------------------------------------------ fusion */
@@ -379,12 +394,10 @@ static void split_call(struct useful *u, uint32_t call)
 	double kept = u->kept[call], share = best_near(u, shape, math);
 	p->unfused[r] = take(&left, (double)left * (1 - kept));
 	bound *= kept;
-	/* where others' best is the measure, or none */
-	double above = u->crooked[shape] || p->precision[r] ? ASSAY_LEAST_KERNEL : 0;
 	share = share > 0 ? share : u->rates->best > 0 ? u->rates->best : 1;
 	double best = u->rates->best > 0 ? u->rates->best : 1,
 	       tail = fmin((double)left * u->tail[shape], (double)left - bound / best);
-	p->shape[r] = take(&left, fmax((double)left - above - bound / share, tail));
+	p->shape[r] = take(&left, fmax((double)left - time_at(bound, share), tail));
 	p->tail[r] = tail > 0 ? (int64_t)tail : 0;
 	p->at_bound[r] = take(&left, bound);
 	p->rest[r] = left;
@@ -405,11 +418,15 @@ void assay_useful(assay_run *run, const assay_rates *rates, const assay_window *
 	u->crooked = assay_alloc(&scratch, t->op_shape.n + 1);
 	u->tail = assay_alloc(&scratch, (t->op_shape.n + 1) * sizeof *u->tail);
 	u->casts = assay_alloc(&scratch, t->op_shape.n + 1);
+	u->back = assay_alloc(&scratch, t->op_shape.n + 1);
 	for (uint32_t i = 0; i < t->op_shape.n; i++) {
 		bool product = t->op_shape.class[i] == ASSAY_WORK_GEMM && is_known(u, i);
 		u->crooked[i] = product && !is_aligned(u, i);
 		u->tail[i] = product ? (float)tail_of(u, i) : 0;
 		u->casts[i] = assay_shape_casts(run, i);
+		const assay_work_rule *rule =
+			assay_work_rule_of(assay_text(run, t->op_shape.name[i]));
+		u->back[i] = rule && rule->flags & WORK_BACKWARD;
 	}
 	learn(u);
 	find_fusions(u);
@@ -495,8 +512,9 @@ TEST(parts_sum_to_the_time_and_take_the_cheaper_type_first)
 	r.peak[ASSAY_MATH_FP32] = 10e12;
 	r.peak[ASSAY_MATH_TF32] = 100e12;
 	assay_hand_host(run, ASSAY_HOST_OP, "op", 0, 1);
-	/* fp32 at half of its peak; tf32 at half of its own would take 2000, and what every kernel
-	 * takes */
+	/* fp32 at 10 of 16 us beyond what every kernel takes; tf32 as good would take 1600 beyond
+	 * it
+	 */
 	add_hand_call(run, ASSAY_WORK_GEMM, ASSAY_MATH_FP32, 1e8, 1, 20000);
 	/* three elementwise calls in a chain, each 1000 bytes at the bound of 1 ns a 1000 bytes */
 	for (int i = 0; i < 3; i++)
@@ -511,7 +529,7 @@ TEST(parts_sum_to_the_time_and_take_the_cheaper_type_first)
 	for (int i = 0; i < ASSAY_USEFUL_PARTS_COUNT; i++)
 		sum += part[i];
 	CHECK_EQ(sum, 24000);
-	CHECK_EQ(part[ASSAY_USEFUL_PRECISION], 18000 - 4000);
+	CHECK_EQ(part[ASSAY_USEFUL_PRECISION], 20000 - ASSAY_LEAST_KERNEL - 1600);
 	CHECK_EQ(part[ASSAY_USEFUL_UNFUSED], 3 * 666); /* two of three tensors between them go */
 	CHECK_EQ(part[ASSAY_USEFUL_UNMODELLED], 1000); /* work without an operator */
 	assay_run_free(run);
@@ -575,6 +593,40 @@ TEST(a_product_with_rows_off_the_grid_is_measured_by_others)
 		CHECK_EQ(part[ASSAY_USEFUL_SHAPE], i ? 0 : 100000 - 12500 - ASSAY_LEAST_KERNEL);
 	}
 	assay_run_free(run);
+	return 0;
+}
+
+/* What of a call of that operator is kernel_shape beside one of another, whose bound is the same.
+ */
+static int64_t shape_beside(const char *best, int64_t best_ns, const char *name, int64_t ns)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_rates r = {.name = "x", .bandwidth = 1e12};
+	int64_t part[ASSAY_USEFUL_PARTS_COUNT];
+	r.peak[ASSAY_MATH_BF16] = 100e12;
+	assay_hand_host(run, ASSAY_HOST_OP, "op", 0, 1);
+	for (int i = 0; i < 2; i++) {
+		uint32_t s = add_hand_call(run, ASSAY_WORK_ATTENTION, ASSAY_MATH_BF16, 1e8, 1,
+					   i ? ns : best_ns);
+		t->op_shape.name[s] = assay_sid_of(run, i ? name : best);
+		t->op_shape.bound_ns[s] = 1000;
+		t->op_shape.bound[s] = ASSAY_BOUND_COMPUTE;
+	}
+	const assay_window w = {.device = 0, .to = ns + best_ns, .compute = ns + best_ns};
+	assay_useful(run, &r, &w);
+	assay_useful_sums(run, &w, part);
+	assay_run_free(run);
+	return part[ASSAY_USEFUL_SHAPE];
+}
+
+TEST(calls_are_measured_by_their_like_beyond_what_any_kernel_takes)
+{
+	static const char forward[] = "aten::_flash_attention_forward",
+			  backward[] = "aten::_flash_attention_backward";
+	CHECK_EQ(shape_beside(forward, 6000, forward, 10000), 4000);
+	CHECK_EQ(shape_beside(forward, 6000, backward, 10000), 0);
+	CHECK_EQ(shape_beside(forward, 1500, forward, 4500), 0);
 	return 0;
 }
 
