@@ -352,7 +352,7 @@ static const char *look_at_unnamed(const assay_run *run, const assay_find_ctx *c
 		f->saved += seen.span[i].to - seen.span[i].from;
 	f->saved = f->saved > f->total ? f->saved : 0;
 	if (seen.likely == ASSAY_WHY_HOST_UNTRACED) {
-		f->order_by = f->total / 4 + 1;
+		f->order_by = seen.one_place ? 0 : f->total / 4 + 1;
 	} else {
 		f->cause = assay_why_name[seen.likely];
 		f->fix = assay_why_advice(seen.likely, c->framework, c->vendor);

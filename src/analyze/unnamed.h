@@ -8,6 +8,7 @@
 typedef struct assay_unnamed {
 	const char *place;   /* "most of it between cudaDeviceSynchronize and Optimizer.zero_grad";
 				NULL */
+	bool one_place;      /* most of it is there */
 	const char *because; /* what tells the cause, or as much of it as can be told; NULL */
 	assay_why likely;    /* ASSAY_WHY_HOST_UNTRACED: nothing tells */
 	/* All of the device's time that goes with it, where that is more than its waiting. */

@@ -225,10 +225,51 @@ def anomaly_mode(rng):
 
 # ---- traces without stacks: lengths, and the work beside them, tell
 def unseen_sleep(rng):
-    p, dur = usual(rng), rng.uniform(2e6, 20e6)
+    """A timer is asked for a round time and ends a little later."""
+    p, dur = usual(rng), rng.randint(4, 20) * 1e6
 
     def body(m, bad):
-        m.unseen(dur * m.rng.uniform(1, 1.015) if bad else 2000)
+        m.unseen(dur + m.rng.uniform(80e3, 180e3) if bad else 2000)
+        model(m, p)
+        m.sync()
+    return body
+
+
+def unseen_decision(rng):
+    """Python that takes the same time each step: scores are read back, what was chosen is sent."""
+    p, dur = usual(rng), (rng.randint(2, 20) + rng.uniform(0.6, 0.8)) * 1e7
+
+    def body(m, bad):
+        model(m, p)
+        m.copy(512 << 10, to="DtoH", pageable=True)
+        m.unseen(dur * m.rng.uniform(1, 1.002) if bad else 2000)
+        m.copy(32, pageable=True, wait=True)
+    return body
+
+
+def unseen_tokens(rng):
+    """Text becomes numbers between two steps."""
+    p = usual(rng)
+    dur, size = p["layers"] * p["kernel"] * rng.uniform(0.5, 3), rng.randint(1, 32) << 10
+
+    def body(m, bad):
+        m.range("Optimizer.zero_grad#SGD.zero_grad", 3000)
+        m.unseen(dur * m.rng.uniform(0.8, 1.3) if bad else 2000)
+        m.copy(size)
+        model(m, p)
+        m.sync()
+    return body
+
+
+def unseen_log(rng):
+    """Nothing tells what is done there, but it takes more than anything that is known."""
+    p = usual(rng)
+    dur, op = p["layers"] * p["kernel"] * rng.uniform(1.5, 3), p["layers"] * p["kernel"] * 0.3
+
+    def body(m, bad):
+        m.unseen(dur * m.rng.uniform(0.8, 1.3) if bad else 2000)
+        m.row("cpu_op", "aten::stack", m.now, int(op))
+        m.now += int(op)
         model(m, p)
         m.sync()
     return body
@@ -328,6 +369,9 @@ CLASSES = {
     "launch_blocking": (launch_blocking, ["debug_mode"], "LAUNCH_BLOCKING"),
     "anomaly_mode": (anomaly_mode, ["debug_mode"], "anomaly"),
     "unseen_sleep": (unseen_sleep, ["host_sleep"], "a timer ends"),
+    "unseen_decision": (unseen_decision, ["host_python"], "the program decides"),
+    "unseen_tokens": (unseen_tokens, ["host_data"], "copied to the device"),
+    "unseen_log": (unseen_log, ["host_untraced"], "and aten::stack"),
     "unseen_input": (unseen_input, ["host_data"], "copied to the device"),
     "unseen_checkpoint": (unseen_checkpoint, ["host_io"], "checkpoint"),
     "unseen_gil": (unseen_gil, ["host_gil"], "Python makes a thread"),
