@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Recorded programs that are killed in the middle of their work on a real GPU: how much of the work that the GPU had done by then
-the recording misses. The GPU itself writes how far it came into a shared page, which outlives the program. Needs PyTorch with CUDA.
+the recording misses. The GPU itself writes how far it came into a shared page, which is read when the program has just been killed: what
+was queued runs on until the driver has taken the context apart, and nobody could have recorded that. Needs PyTorch with CUDA.
 usage: kills_h200.py [--kills N] [--seconds N] [--at-once N] [--kind NAME] [--set KEY=VALUE] [BUILD]
 100 kills, begun within 120 s; 8 programs get ready beside each other and work one after another, as two that share the GPU would
 each seem to miss the other's time. --kind: only this one (small, awaited, large, graph); --set: as of `assay record`.
@@ -8,11 +9,12 @@ Prints a line for each kind of program and one for all; exit status 1 when more 
 import argparse
 import concurrent.futures
 import json
+import mmap
 import os
+import random
 import shutil
 import signal
 import statistics
-import struct
 import subprocess
 import sys
 import tempfile
@@ -22,10 +24,10 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "../.."))
 ALLOWED = 20.0  # ms
 PATIENCE = 100  # s for one program
 
-# Every turn ends with a copy of 8 bytes, the number of the turn, to the page.
+# Every turn ends with a copy of 8 bytes, the number of the turn, to the page; the second number there is the process, once it works.
 PROGRAM = """
-import fcntl, os, random, signal, sys, threading, time, torch
-kind, page, seed, alone = sys.argv[1:]
+import fcntl, os, sys, torch
+kind, page, alone = sys.argv[1:]
 done = torch.from_file(page, shared=True, size=512, dtype=torch.int64)
 if int(torch.cuda.cudart().cudaHostRegister(done.data_ptr(), 4096, 0)):
     sys.exit("the page cannot be registered")
@@ -49,14 +51,11 @@ def turn():
     done[:1].copy_(count, non_blocking=True)
     if kind == "awaited":
         torch.cuda.synchronize()
-def kill():
-    time.sleep(random.Random(int(seed)).uniform(0.3, 1.3))
-    os.kill(os.getpid(), signal.SIGKILL)
 for _ in range(20): turn()
 torch.cuda.synchronize()
 turns = open(alone, "w")
 fcntl.flock(turns, fcntl.LOCK_EX)  # until the end of this process
-threading.Thread(target=kill, daemon=True).start()
+done[1] = os.getpid()
 while True: turn()
 """
 PIECES = {"small": 10, "awaited": 10, "large": 6, "graph": 22}  # of GPU work in a turn
@@ -78,9 +77,8 @@ def ask(assay, run, statement):
     return json.loads(out)
 
 
-def missing(assay, run, page, kind):
+def missing(assay, run, turns, kind):
     """ms of GPU work and turns that the GPU did and the recording has not, and whether it says as much."""
-    turns, = struct.unpack("<q", open(page, "rb").read(8))
     ends = [r["end"] for r in ask(assay, run, "select ts + dur as end from gpu where kind = 'memcpy' and bytes = 8 order by 1")]
     unknown = sum(r["unknown"] or 0 for r in ask(assay, run, "select unknown from ledger where cause = 'killed_before_flush'"))
     last = ends[-200:]
@@ -89,17 +87,34 @@ def missing(assay, run, page, kind):
     return lost * statistics.median(b - a for a, b in zip(last, last[1:])) / 1e6, lost, at_least <= unknown
 
 
+def kill(process, page, after):
+    """Turns that the GPU had done when the program was killed, a while after it began to work."""
+    pid = 0
+    while not pid:
+        if process.poll() is not None:
+            return 0
+        time.sleep(0.002)
+        pid = page[1]
+    time.sleep(after)
+    os.kill(pid, signal.SIGKILL)
+    return page[0]
+
+
 def kill_one(assay, work, seed, a):
     kind = a.kind or list(PIECES)[seed % len(PIECES)]
     settings = [word for s in a.set for word in ("--set", s)]
     run, page = f"{work}/{seed}", f"{work}/{seed}.page"
-    with open(page, "wb") as f:
+    with open(page, "w+b") as f:
         f.write(bytes(4096))
-    p = subprocess.run([assay, "record", "-q", *settings, "-o", run, "--", sys.executable, "-c", PROGRAM, kind, page, str(seed), f"{work}/alone"],
-                       capture_output=True, text=True, timeout=PATIENCE)
+        f.flush()
+        numbers = memoryview(mmap.mmap(f.fileno(), 4096)).cast("q")
+    with subprocess.Popen([assay, "record", "-q", *settings, "-o", run, "--", sys.executable, "-c", PROGRAM, kind, page, f"{work}/alone"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as p:
+        turns = kill(p, numbers, random.Random(seed).uniform(0.3, 1.3))
+        said = p.communicate(timeout=PATIENCE)[1]
     if p.returncode != 128 + signal.SIGKILL:
-        raise RuntimeError(f"status {p.returncode}: {p.stderr[-400:]}")
-    row = (kind, *missing(assay, run, page, kind))
+        raise RuntimeError(f"status {p.returncode}: {said[-400:]}")
+    row = (kind, *missing(assay, run, turns, kind), numbers[0] - turns)
     shutil.rmtree(run)
     return row
 
@@ -107,7 +122,8 @@ def kill_one(assay, work, seed, a):
 def line(name, rows):
     ms = [r[1] for r in rows]
     print(f"{name}: {len(rows)} kills; GPU work missing: {max(ms):.2f} ms at most, {statistics.median(ms):.2f} ms median; "
-          f"turns missing: {max(r[2] for r in rows)} at most; said too little: {sum(not r[3] for r in rows)}", flush=True)
+          f"turns missing: {max(r[2] for r in rows)} at most; said too little: {sum(not r[3] for r in rows)}; "
+          f"turns that ran on after the kill: {max(r[4] for r in rows)} at most", flush=True)
 
 
 def main():
