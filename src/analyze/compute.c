@@ -98,7 +98,10 @@ static void set_bound(struct compute *c, uint32_t shape)
 		least = mean;
 	s->bound_ns[shape] = least;
 	if (least > clearly * mean) {
+		bool guessed = s->flags[shape] & ASSAY_OP_ESTIMATED;
 		s->flags[shape] |= ASSAY_OP_OVER_PEAK;
+		if (guessed)
+			return;
 		assay_warn(
 			c->run, "work_over_peak",
 			"%s takes %.1f us where the device needs %.1f us at least: its work is counted wrongly here and left out",

@@ -423,12 +423,16 @@ static void judge_kernels(struct lone *l)
 	}
 }
 
+/* What stands between kernels that were submitted one behind the other. Longer waits are for
+ * something else, and stay. */
+enum { LONGEST_BETWEEN = 5 * ASSAY_LEAST_KERNEL };
+
 static void find_gaps(struct lone *l)
 {
 	const assay_gap_part_table *p = &l->t->gap_part;
 	l->gap_before = assay_alloc(&l->scratch, (l->t->gpu.n + 1) * sizeof *l->gap_before);
 	for (size_t i = 0; i < p->n; i++)
-		if (p->cause[i] == ASSAY_WHY_QUEUED &&
+		if (p->cause[i] == ASSAY_WHY_QUEUED && p->dur[i] <= LONGEST_BETWEEN &&
 		    assay_gap_in_window(&l->t->gap, l->w, p->gap[i]))
 			l->gap_before[l->t->gap.gpu[p->gap[i]]] += p->dur[i];
 }
@@ -588,6 +592,46 @@ TEST(memory_bound_kernels_in_a_row_could_be_one)
 	CHECK_EQ(saved, 31000); /* all but the longest */
 	CHECK_EQ(sold(loop, ASSAY_COUNT_OF(loop), ASSAY_ADVICE_CHAIN), 0);
 	CHECK_EQ(sold(apart, ASSAY_COUNT_OF(apart), ASSAY_ADVICE_CHAIN), 0);
+	return 0;
+}
+
+/* Idle time that goes with a chain whose second kernel waited for that long although it was
+ * submitted.
+ */
+static int64_t gaps_sold(int64_t waited)
+{
+	const struct hand_kernel chain[] = {
+		{"void at::native::vectorized_elementwise_kernel<4, pow_tensor_scalar>", 10000},
+		{"void at::native::reduce_kernel<512, 1, MeanOps<float>>", 5000},
+		{"void at::native::vectorized_elementwise_kernel<4, CUDAFunctor_add<float>>", 8000},
+		{"void at::native::vectorized_elementwise_kernel<4, MulFunctor>", 20000}};
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_order order;
+	int64_t sum = 0;
+	add_kernels(run, chain, ASSAY_COUNT_OF(chain));
+	uint32_t gap = assay_add(t, ASSAY_T_gap), part = assay_add(t, ASSAY_T_gap_part);
+	t->gap.device[gap] = 0;
+	t->gap.gpu[gap] = 1;
+	t->gap.dur[gap] = waited;
+	t->gap_part.gap[part] = gap;
+	t->gap_part.cause[part] = ASSAY_WHY_QUEUED;
+	t->gap_part.dur[part] = waited;
+	assay_kernels(run);
+	assay_order_build(&order, run);
+	assay_lone_kernels(run, &order, &(assay_rates){.name = "x"},
+			   &(assay_window){.to = INT64_MAX});
+	for (uint32_t i = 0; i < t->lone_kernel.n; i++)
+		sum += t->lone_kernel.gap[i];
+	assay_order_free(&order);
+	assay_run_free(run);
+	return sum;
+}
+
+TEST(no_chain_is_blamed_for_waiting_for_something_else)
+{
+	CHECK_EQ(gaps_sold(7000), 7000);
+	CHECK_EQ(gaps_sold(2958000), 0);
 	return 0;
 }
 

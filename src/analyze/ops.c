@@ -37,7 +37,8 @@ struct ops {
 	struct run_of_work last; /* of an instruction, on the device looked at */
 	assay_map forward; /* name, process and sequence number -> row of host; name alone: was read
 			    */
-	assay_vec(int64_t) end; /* by row of op_call: where its union ends */
+	assay_vec(int64_t) end;     /* by row of op_call: where its union ends */
+	assay_vec(uint32_t) blocks; /* by row of op_call: of its kernels */
 };
 
 static bool launches_graph(struct ops *o, uint32_t gpu, uint32_t call)
@@ -80,6 +81,7 @@ static uint32_t new_call(struct ops *o, uint32_t host, uint32_t gpu, uint32_t de
 				(place->recomputed ? ASSAY_OP_RECOMPUTED : 0) |
 				(place->backward ? ASSAY_OP_BACKWARD : 0));
 	*assay_push(&o->end) = INT64_MIN;
+	*assay_push(&o->blocks) = 0;
 	return r;
 }
 
@@ -245,6 +247,7 @@ static void add_work(struct ops *o, uint32_t gpu, uint32_t call)
 	int64_t from = g->ts[gpu], to = assay_gpu_end(g, gpu);
 	uint32_t longest = c->gpu[call];
 	c->events[call]++;
+	o->blocks.p[call] += g->grid_x[gpu];
 	if (to > o->end.p[call]) {
 		c->busy[call] += to - (from > o->end.p[call] ? from : o->end.p[call]);
 		o->end.p[call] = to;
@@ -274,7 +277,7 @@ static void give_work(struct ops *o, const assay_order *order)
 /* What the work of a call hangs on beside its arguments. */
 struct key {
 	assay_sid name, dims, types, strides, values, mark;
-	uint32_t flags, element;
+	uint32_t flags, element, blocks;
 };
 
 static assay_str kernel_name(const struct ops *o, uint32_t call)
@@ -289,6 +292,23 @@ static bool has_list(const assay_op_args *args)
 		if (args->arg[i].kind == ASSAY_ARG_TENSORS)
 			return true;
 	return false;
+}
+
+/* Blocks of PyTorch's kernels for lists, each of which takes a chunk of one tensor; 0: other
+ * kernels.
+ */
+static uint32_t list_blocks(const struct ops *o, uint32_t call)
+{
+	return assay_str_find(kernel_name(o, call), "multi_tensor_apply_kernel") >= 0
+		       ? o->blocks.p[call]
+		       : 0;
+}
+
+/* Lists without shapes have 31 tensors at least, whose last chunks are half full in the mean. */
+static double list_elements(uint32_t blocks)
+{
+	const double chunk = 65536, half_full = 31 / 2.0;
+	return blocks > half_full ? (blocks - half_full) * chunk : 0;
 }
 
 static assay_sid keep(struct ops *o, assay_str s)
@@ -324,9 +344,10 @@ static void take_work(struct ops *o, uint32_t shape, uint32_t call, const assay_
 }
 
 static void set_work(struct ops *o, uint32_t shape, uint32_t call, const assay_work_rule *rule,
-		     const assay_op_args *args, double element)
+		     const assay_op_args *args, const struct key *k)
 {
-	assay_work_hint hint = {.list_bytes = element};
+	assay_work_hint hint = {.list_bytes = k->element,
+				.list_elements = list_elements(k->blocks)};
 	assay_serving serving;
 	assay_work work;
 	uint32_t mark = o->t->op_call.mark[call];
@@ -389,6 +410,8 @@ static uint32_t shape_of(struct ops *o, uint32_t call, const assay_work_rule *ru
 	}
 	if (rule && rule->formula == assay_work_serving && mark != ASSAY_NO_ROW)
 		k.mark = o->t->host.name[mark];
+	if (rule && rule->formula == assay_work_lists)
+		k.blocks = list_blocks(o, call);
 	if (rule)
 		o->t->op_call.flags[call] |= rule->flags & WORK_BACKWARD ? ASSAY_OP_BACKWARD : 0;
 	uint32_t *slot = assay_map_at(&o->shapes, assay_hash(&k, sizeof k, 0));
@@ -396,7 +419,7 @@ static uint32_t shape_of(struct ops *o, uint32_t call, const assay_work_rule *ru
 		*slot = add_shape(o, call, &k);
 		o->t->op_shape.class[*slot] = rule ? rule->class : ASSAY_WORK_NONE;
 		if (rule && shaped && !(k.flags & ASSAY_OP_ACROSS_BUS))
-			set_work(o, *slot, call, rule, &args, element);
+			set_work(o, *slot, call, rule, &args, &k);
 		else if (!rule)
 			set_program_work(o, *slot, call);
 	}
@@ -413,11 +436,14 @@ static void give_shapes(struct ops *o)
 		const assay_work_rule *rule = graph ? NULL : assay_rule_of_sid(&o->rules, name);
 		/* only what the work may hang on: every difference costs one reading of the text */
 		const uint32_t seen[] = {
-			name, graph ? 0 : args_of(o, call, rule), c->flags[call] & OF_SHAPE,
+			name,
+			graph ? 0 : args_of(o, call, rule),
+			c->flags[call] & OF_SHAPE,
 			mark == ASSAY_NO_ROW ? 0 : o->t->host.name[mark],
 			rule && rule->class >= ASSAY_WORK_OPTIMIZER && gpu != ASSAY_NO_ROW
 				? o->t->gpu.name[gpu]
-				: 0};
+				: 0,
+			rule && rule->formula == assay_work_lists ? o->blocks.p[call] : 0};
 		uint32_t *slot = assay_map_at(&o->seen, assay_hash(seen, sizeof seen, 0));
 		if (*slot == ASSAY_MAP_ABSENT)
 			*slot = shape_of(o, call, rule);
@@ -454,6 +480,7 @@ void assay_ops(assay_run *run, const assay_order *order, const assay_op_places *
 	assay_map_free(&o.instruction);
 	assay_map_free(&o.of_args);
 	assay_vec_free(&o.end);
+	assay_vec_free(&o.blocks);
 	assay_arena_free(&o.scratch);
 }
 
@@ -580,6 +607,35 @@ TEST(gradients_have_the_shapes_of_their_forward_call)
 	CHECK(t->op_shape.n == 3 && t->op_shape.flops[0] == 1024 && t->op_shape.flops[1] == 2048);
 	CHECK(t->op_shape.bytes[1] == 2 * (256 + 128 + 64) && isnan(t->op_shape.flops[2]));
 	CHECK(t->op_shape.flags[1] & ASSAY_OP_ESTIMATED);
+	assay_order_free(&order);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Adam with 48 parameters of 50,384,896 elements on an H200: 800 chunks in three kernels. */
+TEST(long_lists_have_the_sizes_of_their_kernels_grids)
+{
+	static const char lists[] =
+		"\"Input type\": [\"TensorList\", \"TensorList\", \"TensorList\", \"TensorList\"], \"Input Dims\": [[], [], [], []]";
+	const double elements = 50384896;
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_order order;
+	for (int i = 0; i < 3; i++) /* 800 blocks, as many again, a few */
+		add_mm(run, "aten::_fused_adamw_", lists, i * 10000);
+	for (uint32_t i = 0; i < t->gpu.n; i++) {
+		t->gpu.name[i] = assay_sid_of(
+			run,
+			"multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, FusedAdamMathFunctor<float, 4>>");
+		t->gpu.grid_x[i] = i < 4 ? 400 : 7;
+	}
+	assay_kernels(run);
+	assay_order_build(&order, run);
+	find_ops(run, &order);
+	CHECK(t->op_shape.n == 2 && t->op_shape.calls[0] == 2 && isnan(t->op_shape.bytes[1]));
+	/* parameters, gradients and two moments are read, all but the gradients written */
+	CHECK(fabs(t->op_shape.bytes[0] / (28 * elements) - 1) < 0.03);
+	CHECK(t->op_shape.flags[0] & ASSAY_OP_ESTIMATED);
 	assay_order_free(&order);
 	assay_run_free(run);
 	return 0;

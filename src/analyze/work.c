@@ -135,6 +135,31 @@ TEST(enormous_sizes_are_harmless)
 	return 0;
 }
 
+TEST(arguments_that_do_not_tell_give_no_work)
+{
+	static const struct work_case silent[] = {
+		/* a result that was not yet as large as it became; a list too long to be written */
+		{.name = "aten::cat",
+		 .dims = "[[2048, 160, 606], [], []]",
+		 .types = "[\"float\", \"TensorList\", \"Scalar\"]"},
+		/* one value put into places that nothing says */
+		{.name = "aten::index_put_",
+		 .dims = "[[6, 2048], [], [], []]",
+		 .types = "[\"float\", \"\", \"float\", \"Scalar\"]"},
+		/* columns of packed weights are those of their scales */
+		{.name = "_C::awq_gemm",
+		 .dims = "[[64, 4096], [4096, 128], [32, 128]]",
+		 .types = "[\"c10::Half\", \"int\", \"int\"]"},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(silent); i++) {
+		struct work_case c = silent[i];
+		assay_work w;
+		c.strides = c.values = "";
+		CHECK(!work_of_case(&c, &w));
+	}
+	return 0;
+}
+
 TEST(every_rule_has_a_case)
 {
 	for (size_t r = 0; r < ASSAY_COUNT_OF(rules); r++) {

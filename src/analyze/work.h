@@ -16,6 +16,7 @@ typedef struct assay_work {
 /* What the arguments do not say. */
 typedef struct assay_work_hint {
 	double list_bytes;            /* size of an element of tensor lists; 0: not known */
+	double list_elements;         /* of one list at most, by the kernels' grids; 0: not known */
 	bool serving;                 /* the sums below are known, from the engine's step mark */
 	double queries_by_keys, keys; /* sum over requests of query x key length; of key lengths */
 } assay_work_hint;
@@ -72,7 +73,9 @@ assay_work_fn assay_work_gemm, assay_work_flagged_gemm, assay_work_grouped, assa
 	assay_work_convolution_backward, assay_work_attention, assay_work_serving, assay_work_touch,
 	assay_work_pointwise, assay_work_reduce, assay_work_softmax, assay_work_lists,
 	assay_work_concat, assay_work_embedding, assay_work_gather, assay_work_resize,
-	assay_work_sorted, assay_work_norm, assay_work_pool, assay_work_triton, assay_work_moe;
+	assay_work_sorted, assay_work_norm, assay_work_pool, assay_work_triton, assay_work_moe,
+	assay_work_quantized, assay_work_mlp, assay_work_rnn, assay_work_put, assay_work_bag,
+	assay_work_bag_backward, assay_work_tables, assay_work_rowwise;
 
 /* Index of the formula's i-th argument, -1 when the operator has none. */
 static inline int assay_work_at(const assay_work_rule *rule, int i)

@@ -235,6 +235,102 @@ bool assay_work_linear(const assay_work_rule *rule, const assay_op_args *args,
 	return true;
 }
 
+/* Weights packed into integers in one way or another: the scales behind them, one a group and
+ * column, say how many columns there are. at: a, weights. */
+bool assay_work_quantized(const assay_work_rule *rule, const assay_op_args *args,
+			  const assay_work_hint *hint, assay_work *out)
+{
+	(void)hint;
+	const assay_tensor *a = assay_arg_tensor(args, rule->at[A]),
+			   *b = assay_arg_tensor(args, rule->at[B]), *scales = NULL;
+	for (int i = rule->at[B] + 1; i < (int)args->n && !scales; i++) {
+		const assay_tensor *t = assay_arg_tensor(args, i);
+		if (t && t->rank == 2 && assay_dtype_kind_of(t->type) == ASSAY_DTYPE_IS_REAL)
+			scales = t;
+	}
+	if (!a || !b || !scales || !a->rank || !last(a, 1))
+		return false;
+	double k = last(a, 1), m = assay_tensor_elements(a) / k, n = last(scales, 1);
+	out->flops = 2 * m * n * k;
+	out->written = m * n * assay_dtype_bytes(a->type);
+	out->bytes = assay_tensor_bytes(a) + assay_tensor_bytes(b) + assay_tensor_bytes(scales) +
+		     out->written;
+	out->math = assay_dtype_math(a->type);
+	return true;
+}
+
+/* Two layers, whose weights are known by their shapes: [f or 2f, k] and [k, f]. */
+static bool find_layers(const assay_op_args *args, const assay_tensor **x,
+			const assay_tensor **first, const assay_tensor **second)
+{
+	for (size_t i = 0; i < args->n; i++)
+		for (size_t j = i + 1; j < args->n; j++) {
+			const assay_tensor *a = assay_arg_tensor(args, (int)i),
+					   *b = assay_arg_tensor(args, (int)j);
+			if (!is_matrix(a) || !is_matrix(b) || b->rank != 2 ||
+			    last(a, 1) != last(b, 1))
+				continue;
+			for (size_t k = j + 1; k < args->n; k++) {
+				const assay_tensor *c = assay_arg_tensor(args, (int)k);
+				if (!is_matrix(c) || c->rank != 2 || last(c, 2) != last(a, 1) ||
+				    (last(b, 2) != last(c, 1) && last(b, 2) != 2 * last(c, 1)))
+					continue;
+				*x = a, *first = b, *second = c;
+				return true;
+			}
+		}
+	return false;
+}
+
+bool assay_work_mlp(const assay_work_rule *rule, const assay_op_args *args,
+		    const assay_work_hint *hint, assay_work *out)
+{
+	(void)hint;
+	const assay_tensor *x, *first, *second;
+	if (!find_layers(args, &x, &first, &second))
+		return false;
+	double m = assay_tensor_elements(x) / last(x, 1), width = assay_dtype_bytes(x->type);
+	double products = rule->flags & WORK_BACKWARD ? 2 : 1;
+	double weights = assay_tensor_elements(first) + assay_tensor_elements(second);
+	out->flops = 2 * m * weights * products;
+	out->written = assay_tensor_elements(x) * width;
+	/* what lies between the layers is written by one and read by the other */
+	out->bytes =
+		(assay_tensor_bytes(x) + assay_tensor_bytes(first) + assay_tensor_bytes(second) +
+		 m * (last(first, 2) + last(second, 1)) * width + out->written) *
+		products;
+	out->math = assay_dtype_math(x->type);
+	out->estimated = products > 1;
+	return true;
+}
+
+/* Recurrent layers: every weight matrix meets every row of every step. at: x [steps, batch, size],
+ * list of weights, size of the hidden state, 1 when there are two directions. */
+bool assay_work_rnn(const assay_work_rule *rule, const assay_op_args *args,
+		    const assay_work_hint *hint, assay_work *out)
+{
+	(void)hint;
+	const assay_tensor *x = assay_arg_tensor(args, rule->at[0]);
+	size_t list = (size_t)rule->at[1];
+	double weights = 0, hidden;
+	if (!x || x->rank != 3 || list >= args->n || !last(x, 1) ||
+	    !assay_arg_number(args, rule->at[2], &hidden))
+		return false;
+	for (size_t i = 0; i < args->arg[list].n; i++)
+		if (args->arg[list].tensor[i].rank == 2)
+			weights += assay_tensor_elements(&args->arg[list].tensor[i]);
+	if (weights <= 0)
+		return false;
+	double width = assay_dtype_bytes(x->type), rows = assay_tensor_elements(x) / last(x, 1);
+	double products = rule->flags & WORK_BACKWARD ? 2 : 1;
+	out->flops = 2 * rows * weights * products;
+	out->written = rows * hidden * (1 + assay_arg_flag(args, rule->at[3], false)) * width;
+	out->bytes = (assay_tensor_bytes(x) + weights * width + out->written) * products;
+	out->math = assay_dtype_math(x->type);
+	out->estimated = true; /* what cuDNN keeps between layers is not in its arguments */
+	return true;
+}
+
 /* Experts of two layers: x [M,K], w1 [E,2N,K] (gated) or [E,N,K], w2 [E,K,N], ids [M,t]. Of the
  * weights only those of experts that a token chose are read: E(1 - (1 - t/E)^M) when all choose
  * alike. Two weights of four bits share an element. */

@@ -40,11 +40,15 @@ static double list_elements(const assay_op_args *args, int i)
 }
 
 /* _foreach_ and fused optimizers. at: how often the first list is written, then the lists read.
- * Lists of more than 30 tensors come without shapes. */
+ * Lists of more than 30 tensors come without shapes: then their kernels' grids say how many
+ * elements there may be. */
 bool assay_work_lists(const assay_work_rule *rule, const assay_op_args *args,
 		      const assay_work_hint *hint, assay_work *out)
 {
 	double n = args->n ? list_elements(args, 0) : 0;
+	out->estimated = n <= 0;
+	if (out->estimated && args->n && args->arg[0].kind == ASSAY_ARG_TENSORS)
+		n = hint->list_elements;
 	if (n <= 0 || hint->list_bytes <= 0)
 		return false;
 	double passes = rule->at[0];
@@ -59,6 +63,10 @@ bool assay_work_lists(const assay_work_rule *rule, const assay_op_args *args,
 bool assay_work_concat(const assay_work_rule *rule, const assay_op_args *args,
 		       const assay_work_hint *hint, assay_work *out)
 {
+	size_t list = (size_t)rule->at[0];
+	/* a result that stands first has the size it had before */
+	if (list >= args->n || args->arg[list].kind != ASSAY_ARG_TENSORS)
+		return false;
 	double n = list_elements(args, rule->at[0]);
 	if (n <= 0 || hint->list_bytes <= 0)
 		return false;

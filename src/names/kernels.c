@@ -145,6 +145,10 @@ TEST(families_know_both_vendors_kernels)
 		{"void at::native::reduce_kernel<512, 1, ...>", ASSAY_FAMILY_REDUCTION},
 		{"ncclDevKernel_AllReduce_Sum_f32_RING_LL", ASSAY_FAMILY_COLLECTIVE},
 		{"void at::native::multi_tensor_apply_kernel<...>", ASSAY_FAMILY_OPTIMIZER},
+		{"void split_embedding_codegen_forward_unweighted_kernel<c10::Half>(fbgemm_gpu::X)",
+		 ASSAY_FAMILY_EMBEDDING},
+		{"void fbgemm_gpu::permute_2D_data_kernel<false, int>", ASSAY_FAMILY_OTHER},
+		{"void cutlass::device_kernel<fbgemm_gpu::f8f8bf16_rowwise>", ASSAY_FAMILY_GEMM},
 		{"mystery", ASSAY_FAMILY_OTHER},
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++)
