@@ -98,7 +98,9 @@ static struct named read_name(const assay_run *run, uint32_t kernel)
 	n.compiled = assay_str_starts(name, "triton_") || assay_str_find(name, "fusion") >= 0;
 	n.wide = is_memory_bound(&n) && assay_str_find(name, "double") >= 0 &&
 		 (n.role == ASSAY_ROLE_CAST || assay_str_find(name, "float") < 0);
-	if (n.family != ASSAY_FAMILY_GEMM && n.family != ASSAY_FAMILY_CONV)
+	/* copies inside a convolution may have their family from its operator */
+	if ((n.family != ASSAY_FAMILY_GEMM && n.family != ASSAY_FAMILY_CONV) ||
+	    n.role == ASSAY_ROLE_LAYOUT)
 		return n;
 	n.role = ASSAY_ROLE_NONE;
 	n.math = assay_kernel_math(name);
@@ -368,11 +370,13 @@ static void add_row(struct lone *l, size_t at, assay_advice_kind kind, int64_t n
 		t->gap[r] = l->gap_before[gpu];
 }
 
-/* A library copies the tensors of a convolution that it wants in another layout. */
-static bool is_of_convolution(const struct lone *l, const struct named *n, uint32_t gpu)
+/* A library copies the tensors of a convolution that it wants in another layout, and norms suffer
+ * from the one they have: kernels that the work of their operator says nothing of. */
+static bool is_aside(const struct lone *l, const struct named *n, uint32_t gpu, size_t at)
 {
 	uint32_t shape = l->t->op_call.shape[call_of(l, gpu)];
-	return n->role == ASSAY_ROLE_LAYOUT && l->t->op_shape.class[shape] == ASSAY_WORK_CONV;
+	return l->planar[at] ||
+	       (n->role == ASSAY_ROLE_LAYOUT && l->t->op_shape.class[shape] == ASSAY_WORK_CONV);
 }
 
 static void judge_kernel(struct lone *l, size_t at, int64_t owned)
@@ -380,7 +384,7 @@ static void judge_kernel(struct lone *l, size_t at, int64_t owned)
 	uint32_t gpu = l->order->row[l->device->first + at];
 	const struct named *n = name_of(l, gpu);
 	assay_advice_kind kind;
-	bool known = n && is_known(l, gpu), aside = known && is_of_convolution(l, n, gpu);
+	bool known = n && is_known(l, gpu), aside = known && is_aside(l, n, gpu, at);
 	if (!n || (known && !aside))
 		return;
 	int64_t ns = needless(l, n, at, owned, &kind);

@@ -85,6 +85,14 @@ class Machine:
         self.now += behind
         self.row("cpu_op", f"aten::{name}", begin, self.now - begin)
 
+    def inside(self, name, what, **args):
+        """An operator around what launches."""
+        begin = self.now
+        self.now += 5000
+        what()
+        self.now += 3000
+        self.row("cpu_op", name, begin, self.now - begin, **args)
+
     def copy(self, bytes, to="HtoD", pageable=False, stream=7, wait=False):
         """A copy of pageable memory holds up its call; wait: and the host synchronises behind it."""
         begin, rate = self.now, PAGEABLE if pageable else PINNED

@@ -162,22 +162,45 @@ def unfused_chain(rng):
     return body
 
 
-def planes(rng):
-    """Convolutions that get copies of their planes with the channels last, and norms over planes."""
-    layers, once = rng.randint(5, 12), rng.randint(40, 120) * 1000
-    slow = rng.uniform(1.5, 3)
+CONVOLUTION = {"Concrete Inputs": ["", "", "", "[1, 1]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1"],
+               "Input type": ["c10::Half", "c10::Half", "", "ScalarList", "ScalarList", "ScalarList", "Scalar", "ScalarList", "Scalar"]}
+NORM = {"Concrete Inputs": ["", "", "", "", "", "", "", "True", "1e-05", "[True, True, True]"],
+        "Input type": ["c10::Half", "c10::Half", "c10::Half"] + ["float"] * 4 + ["Scalar", "Scalar", "ScalarList"]}
 
-    def body(m, bad):
-        for _ in range(layers):
+
+def planes(traced):
+    """Convolutions that get copies of their planes with the channels last, and norms over planes; traced: inside operators
+    whose work is known."""
+    def make(rng):
+        layers, once = rng.randint(5, 12), rng.randint(40, 120) * 1000
+        slow, images = rng.uniform(1.5, 3), rng.randint(4, 16)
+        data = [images, 128, 56, 56]
+
+        def convolution(m, bad):
             if bad:
                 m.launch("void cudnn::engines_precompiled::nchwToNhwcKernel<__half, __half, float>", 2 * once)
             m.launch("sm90_xmma_fprop_implicit_gemm_f16f16_f16f32_f32_nhwckrsc_nhwc_tilesize128x128x64", 5 * once)
             if bad:
                 m.launch("void cudnn::engines_precompiled::nhwcToNchwKernel<__half, __half, float>", 2 * once)
+
+        def norm(m, bad):
+            if bad:
                 m.launch("void at::native::batch_norm_backward_kernel<c10::Half, c10::Half, float>", 5 * once * slow)
             else:
                 m.launch("void at::native::batch_norm_backward_elemt_channels_last_kernel<4>", 5 * once)
-    return body
+
+        def body(m, bad):
+            for _ in range(layers):
+                if not traced:
+                    convolution(m, bad)
+                    norm(m, bad)
+                    continue
+                m.inside("aten::convolution", lambda: convolution(m, bad),
+                         **{"Input Dims": [data, [128, 128, 3, 3]] + [[]] * 7}, **CONVOLUTION)
+                m.inside("aten::native_batch_norm_backward", lambda: norm(m, bad),
+                         **{"Input Dims": [data, data, [128], [128], [128], [128], [128], [], [], []]}, **NORM)
+        return body
+    return make
 
 
 def launch_blocking(rng):
@@ -202,13 +225,6 @@ def anomaly_mode(rng):
     p = {"layers": rng.randint(20, 60), "kernel": rng.randint(5, 15) * 1000}
     stack = rng.randint(50, 200) * 1000
 
-    def named(m, name, what):
-        begin = m.now
-        m.now += 5000
-        what()
-        m.now += 3000
-        m.row("cpu_op", name, begin, m.now - begin)
-
     def body(m, bad):
         for i in range(p["layers"]):
             if bad:
@@ -217,9 +233,9 @@ def anomaly_mode(rng):
         for i in range(p["layers"]):
             m.op("mm", 2 * p["kernel"])
             if bad:
-                named(m, "aten::isnan", lambda: m.launch(NOT_EQUAL, 2000))
-                named(m, "aten::_is_any_true", lambda: m.launch(ANY, 3000))
-                named(m, "aten::item", lambda: m.copy(1, to="DtoH", wait=True))
+                m.inside("aten::isnan", lambda: m.launch(NOT_EQUAL, 2000))
+                m.inside("aten::_is_any_true", lambda: m.launch(ANY, 3000))
+                m.inside("aten::item", lambda: m.copy(1, to="DtoH", wait=True))
     return body
 
 
@@ -365,7 +381,8 @@ CLASSES = {
     "serial_streams": (serial_streams, ["serial_streams"], "StreamWaitEvent"),
     "contention": (contention, ["contention", "other_process"], "process"),
     "unfused_chain": (unfused_chain, ["unfused_chain"], "elementwise|reduce|Memcpy DtoD"),
-    "planes": (planes, ["layout_copies"], "nchwToNhwc|nhwcToNchw|batch_norm"),
+    "planes": (planes(False), ["layout_copies"], "nchwToNhwc|nhwcToNchw|batch_norm"),
+    "planes_of_operators": (planes(True), ["layout_copies"], "nchwToNhwc|nhwcToNchw|batch_norm"),
     "launch_blocking": (launch_blocking, ["debug_mode"], "LAUNCH_BLOCKING"),
     "anomaly_mode": (anomaly_mode, ["debug_mode"], "anomaly"),
     "unseen_sleep": (unseen_sleep, ["host_sleep"], "a timer ends"),
