@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -139,40 +138,11 @@ bool assay_rt_limited(void)
 
 /* ---- start ---- */
 
-/* The program's signals are none of our threads'; and what our own writes raise (SIGXFSZ) stays
- * with us. Faults are not kept back: blocked, they would end the program without the word that its
- * own handler has for them. */
-static void block_signals(sigset_t *old)
+/* The ticker does it, which has the program's descriptors: exit handlers write its files. */
+static void end_process(void)
 {
-	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP};
-	sigset_t all;
-	sigfillset(&all);
-	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-		sigdelset(&all, faults[i]);
-	pthread_sigmask(SIG_SETMASK, &all, old);
-}
-
-/* Nobody joins our threads: they say when they are done. */
-bool assay_rt_thread(void *(*run)(void *))
-{
-	enum {
-		STACK = 1 << 19
-	}; /* a program may have made the default as small as it is allowed */
-	pthread_t t;
-	pthread_attr_t detached;
-	sigset_t old;
-	size_t bytes = 0;
-	if (pthread_attr_init(&detached))
-		return false;
-	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
-	pthread_attr_getstacksize(&detached, &bytes);
-	if (bytes < STACK)
-		pthread_attr_setstacksize(&detached, STACK);
-	block_signals(&old);
-	int rc = pthread_create(&t, &detached, run, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	pthread_attr_destroy(&detached);
-	return rc == 0;
+	atomic_store(&rt.ticker_ended, 1); /* who stops recording at exit need not wait for us */
+	assay_threads_end_process();
 }
 
 static void *tick_on(void *unused)
@@ -185,6 +155,8 @@ static void *tick_on(void *unused)
 		assay_control_rest(assay_rt_recording() ? period : OFF_PERIODS * period);
 		if (atomic_load(&rt.stopping))
 			break;
+		if (assay_threads_alone())
+			end_process();
 		assay_rt_watch_ways_out();
 		assay_control_obey();
 		rt.hooks->tick();
@@ -271,6 +243,7 @@ static void in_child(void)
 {
 	assay_loader_in_child();
 	assay_rt_forget_self();
+	assay_threads_forked();
 	pthread_setspecific(rt.at_thread_end, NULL);
 	assay_rt_drop_files();
 	new_life();

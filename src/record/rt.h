@@ -1,5 +1,6 @@
 /* The recorder runtime: what every recorder library stands on. C library only; it never prints,
- * never exits, never blocks the program and leaves errno as it was.
+ * never exits (but where its own threads alone keep a process that would have ended: rt_threads.c),
+ * never blocks the program and leaves errno as it was.
  *
  * Two ways to write a record:
  *   hot   on the program's own threads: assay_rt_begin(), fill in, assay_rt_commit(). No lock, no

@@ -103,6 +103,13 @@ static inline uint32_t rt_life(void)
 bool assay_rt_begin_locked(void); /* under the lock: recording is on, started anew in a child */
 void assay_rt_leave(void); /* the process ends without exit handlers; safe in a signal handler */
 
+/* rt_threads.c. look: on the writer's thread, is no thread but ours left, of a process whose first
+ * one ended? Then alone says so. end_process: as the C library does it with the last thread. */
+bool assay_threads_look(void);
+bool assay_threads_alone(void);
+void assay_threads_end_process(void);
+void assay_threads_forked(void);
+
 /* leave.c: stand in for exec and _exit in objects loaded since */
 void assay_rt_watch_ways_out(void);
 

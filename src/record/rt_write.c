@@ -667,7 +667,8 @@ static void sleep_until_due(void)
 {
 	if (!atomic_exchange(&rt.wake, 0))
 		assay_rt_wait(&rt.wake, 0, (int64_t)rt.conf.flush_ms * 1000000);
-	atomic_store(&rt.wake, 0);
+	if (!atomic_exchange(&rt.wake, 0) && assay_threads_look())
+		assay_control_disturb();
 }
 
 /* Before the starting thread goes on; it holds the lock for us. */

@@ -474,6 +474,13 @@ def a_killed_program_leaves_what_it_did(v):
 
 
 @each("600", "10000")
+def a_process_ends_with_the_last_thread_of_the_programs(v):
+    run, p = record("streams", v, end="pthread_exit")
+    c = one(run)
+    eq((p.returncode, len(c.rows["KERNEL"]), len(c.calls), len(c.rows["END"])), (0, 4, 17, 1))
+
+
+@each("600", "10000")
 def a_launch_that_the_process_died_in_may_be_missing(v):
     launches = [r["corr"] for r in play("streams", v).calls if "Launch" in r["name"]]
     run, p = record("streams", v, env={"FAKE_ROCPROF_DIE": str(launches[-1])})

@@ -167,8 +167,10 @@ def children_that_cannot_be_recorded_are_named():
     eq(record_child("followed", HOSTILE, "wait")[2], [])
 
 
-WAYS = ("handlers", "fork", "vfork-exec", "vfork-exit", "threads", "dlclose", "thread-exits", "thread-quits", "handler-quits", "crash",
+WAYS = ("handlers", "fork", "vfork-exec", "vfork-exit", "threads", "dlclose", "first-leaves", "only-leaves", "thread-exits", "thread-quits", "handler-quits", "crash",
         "abort", "no-core", "few-files", "no-files", "read-only", "moved", *(f"memory-{mb}" for mb in (1, 4, 12, 40, 160)))
+# whose first thread ends alone, and how many kernels it and its others launch
+LEAVES = {"first-leaves": 200, "only-leaves": 100}
 # where the recorder cannot work at all, and where nothing is missing
 BLIND = ("few-files", "read-only", "moved")
 
@@ -226,6 +228,9 @@ def whatever_a_program_does_to_itself_it_prints_and_ends_the_same():
                 continue
             calls = sum(len(c.rows["API"]) for c in captures(run))
             assert calls >= 100, (how, keep, calls)
+            if how in LEAVES:
+                c = one(run)
+                eq((how, len(c.rows["KERNEL"]), len(c.rows["END"])), (how, LEAVES[how], 1))
 
 
 @test

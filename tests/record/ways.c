@@ -185,6 +185,30 @@ static void leave_by(void *(*end)(void *))
 		pause();
 }
 
+static void say_last(void)
+{
+	sigset_t blocked;
+	pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+	printf("at exit: SIGTERM blocked %d", sigismember(&blocked, SIGTERM));
+}
+
+static void *work_a_while(void *unused)
+{
+	work(100);
+	usleep(300000);
+	return unused;
+}
+
+/* The process ends with its last thread. */
+static void first_leaves(bool another)
+{
+	pthread_t t;
+	atexit(say_last);
+	if (another && (pthread_create(&t, NULL, work_a_while, NULL) || pthread_detach(t)))
+		puts("no thread");
+	pthread_exit(NULL);
+}
+
 static void during(const char *how)
 {
 	if (!strcmp(how, "handlers"))
@@ -199,6 +223,10 @@ static void during(const char *how)
 		many_threads();
 	else if (!strcmp(how, "dlclose"))
 		close_recorder();
+	else if (!strcmp(how, "first-leaves"))
+		first_leaves(true);
+	else if (!strcmp(how, "only-leaves"))
+		first_leaves(false);
 	else if (!strcmp(how, "thread-exits"))
 		leave_by(work_and_exit);
 	else if (!strcmp(how, "thread-quits"))

@@ -1,0 +1,113 @@
+/* Threads of the recorder's own. A process whose first thread called pthread_exit() ends with its
+ * last one, and ours must not be that: when no other is left, the process is ended as the C library
+ * would have done it. */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record/rt_state.h"
+
+static struct {
+	_Atomic uint32_t living; /* of ours; never more than there are */
+	_Atomic uint32_t alone;  /* nobody else is left */
+	sigset_t mask;           /* of the program's thread that started the first of ours */
+} threads;
+
+/* The program's signals are none of our threads'; and what our own writes raise (SIGXFSZ) stays
+ * with us. Faults are not kept back: blocked, they would end the program without the word that its
+ * own handler has for them. */
+static void block_signals(sigset_t *old)
+{
+	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP};
+	sigset_t all;
+	sigfillset(&all);
+	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+		sigdelset(&all, faults[i]);
+	pthread_sigmask(SIG_SETMASK, &all, old);
+}
+
+static void *run_counted(void *arg)
+{
+	void *(*run)(void *);
+	memcpy(&run, &arg, sizeof run);
+	atomic_fetch_add(&threads.living, 1);
+	void *result = run(NULL);
+	atomic_fetch_sub(&threads.living, 1);
+	return result;
+}
+
+/* Nobody joins our threads: they say when they are done. */
+bool assay_rt_thread(void *(*run)(void *))
+{
+	enum {
+		STACK = 1 << 19
+	}; /* a program may have made the default as small as it is allowed */
+	pthread_t t;
+	pthread_attr_t detached;
+	size_t bytes = 0;
+	void *arg;
+	memcpy(&arg, &run, sizeof arg);
+	if (pthread_attr_init(&detached))
+		return false;
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	pthread_attr_getstacksize(&detached, &bytes);
+	if (bytes < STACK)
+		pthread_attr_setstacksize(&detached, STACK);
+	sigset_t old;
+	block_signals(&old);
+	if (!atomic_load(&threads.living))
+		threads.mask = old;
+	int rc = pthread_create(&t, &detached, run_counted, arg);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&detached);
+	return rc == 0;
+}
+
+void assay_threads_forked(void)
+{
+	atomic_store(&threads.living, 0);
+	atomic_store(&threads.alone, 0);
+}
+
+/* State and number of threads, as the kernel tells them of the process's first thread: fields 3 and
+ * 20 of stat, behind the name, which may hold anything. */
+static bool first_has_ended(uint32_t *number)
+{
+	char path[64], text[1024];
+	snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)getpid());
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+	if (fd >= 0)
+		close(fd);
+	text[n > 0 ? n : 0] = 0;
+	const char *p = strrchr(text, ')');
+	if (!p || p[1] != ' ' || p[2] != 'Z')
+		return false;
+	for (int field = 2; p && field < 20; field++)
+		p = strchr(p + 1, ' ');
+	*number = p ? (uint32_t)strtoul(p, NULL, 10) : 0;
+	return p != NULL;
+}
+
+bool assay_threads_look(void)
+{
+	uint32_t living = atomic_load(&threads.living), all;
+	if (!first_has_ended(&all) || all != living + 1 || living != atomic_load(&threads.living))
+		return false;
+	atomic_store(&threads.alone, 1);
+	return true;
+}
+
+bool assay_threads_alone(void)
+{
+	return atomic_load(&threads.alone);
+}
+
+void assay_threads_end_process(void)
+{
+	pthread_sigmask(SIG_SETMASK, &threads.mask, NULL);
+	exit(EXIT_SUCCESS);
+}
