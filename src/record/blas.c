@@ -238,13 +238,8 @@ static void tell_names(void)
 	if (blas.named || !assay_rt_bulk_open())
 		return;
 	blas.named = true;
-	for (uint32_t i = 0; i < FUNCTIONS; i++) {
-		uint32_t name = assay_rt_string(functions[i].name);
-		assay_wire_api_name *w = assay_rt_bulk(ASSAY_WIRE_API_NAME, sizeof *w);
-		w->function = i;
-		w->domain = ASSAY_WIRE_BLAS;
-		w->name = name;
-	}
+	for (uint32_t i = 0; i < FUNCTIONS; i++)
+		assay_rt_name_call(ASSAY_WIRE_BLAS, i, functions[i].name);
 	assay_rt_bulk_close();
 }
 

@@ -27,12 +27,8 @@ static void write_name(int domain, uint32_t cbid, const char *name)
 {
 	char plain[128];
 	plain_name(plain, sizeof plain, name, domain);
-	uint32_t sid = assay_rt_string(plain);
-	assay_wire_api_name *n = assay_rt_bulk(ASSAY_WIRE_API_NAME, sizeof *n);
-	n->function = cbid;
-	n->domain =
-		(uint16_t)(domain == CUPTI_DOMAIN_DRIVER ? ASSAY_WIRE_DRIVER : ASSAY_WIRE_RUNTIME);
-	n->name = sid;
+	assay_rt_name_call(domain == CUPTI_DOMAIN_DRIVER ? ASSAY_WIRE_DRIVER : ASSAY_WIRE_RUNTIME,
+			   cbid, plain);
 }
 
 /* By domain and callback id; written once, before anything is enabled. */

@@ -97,15 +97,6 @@ typedef struct choice {
 	bool all;
 } choice;
 
-static void name_call(int32_t operation, const char *name, uint16_t domain)
-{
-	uint32_t sid = assay_rt_string(name);
-	assay_wire_api_name *w = assay_rt_bulk(ASSAY_WIRE_API_NAME, sizeof *w);
-	w->function = (uint32_t)operation;
-	w->domain = domain;
-	w->name = sid;
-}
-
 static void learn(call_info *c, int32_t operation, size_t row)
 {
 	c->known = true;
@@ -145,7 +136,7 @@ static void choose_one(int32_t operation, const char *name, void *data)
 	}
 	if (!take)
 		return;
-	name_call(operation, name, groups[c->kind].domain);
+	assay_rt_name_call(groups[c->kind].domain, (uint32_t)operation, name);
 	c->ops[c->n++] = operation;
 }
 

@@ -223,6 +223,7 @@ static bool start_locked(void)
 	if (rt.conf.steps[0])
 		assay_rt_meta("steps_from", rt.conf.steps);
 	put_clocks();
+	assay_rt_tell_calls();
 	assay_rt_publish();
 	assay_rt_watch_ways_out();
 	rt.ticker_made = rt.hooks->tick && assay_rt_thread(tick_on);

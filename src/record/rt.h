@@ -145,7 +145,10 @@ void *assay_rt_bulk(assay_wire_type type, size_t bytes);
 /* Id of a text, written the first time; 0 for NULL and "". Between open and close only. */
 uint32_t assay_rt_string(const char *z);
 void assay_rt_meta(const char *key, const char *value); /* between open and close only */
-/* The same of those variables that are set: a launcher's, and the vendor's. NULL at the end. */
+/* Name of a function, by domain and number: told in this capture and in those of forked children.
+ * Between open and close only. */
+void assay_rt_name_call(uint16_t domain, uint32_t function, const char *name);
+/* As meta, of those variables that are set: a launcher's, and the vendor's. NULL at the end. */
 void assay_rt_tell_variables(const char *const *of_vendor);
 /* Write a thread's name, the first time; threads with a ring have theirs written when it is
  * drained. Between open and close only. */

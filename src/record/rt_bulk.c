@@ -92,6 +92,61 @@ void assay_rt_meta(const char *key, const char *value)
 	m->value = v;
 }
 
+/* ---- names of calls ---- */
+
+/* Entries are never moved and counted when they are whole: a fork may come at any time. */
+typedef struct call_names {
+	struct call_names *next; /* older ones */
+	_Atomic uint32_t n;
+	struct {
+		uint32_t function;
+		uint16_t domain;
+		char *name;
+	} call[255];
+} call_names;
+
+static call_names *_Atomic named;
+
+static void remember_name(uint16_t domain, uint32_t function, const char *name)
+{
+	call_names *at = atomic_load(&named);
+	uint32_t n = at ? atomic_load(&at->n) : 0;
+	if (!at || n == sizeof at->call / sizeof *at->call) {
+		call_names *fresh = calloc(1, sizeof *fresh);
+		if (!fresh)
+			return;
+		fresh->next = at;
+		atomic_store(&named, at = fresh);
+		n = 0;
+	}
+	at->call[n].function = function;
+	at->call[n].domain = domain;
+	at->call[n].name = strdup(name);
+	atomic_store(&at->n, n + 1);
+}
+
+static void put_call_name(uint16_t domain, uint32_t function, const char *name)
+{
+	uint32_t sid = assay_rt_string(name);
+	assay_wire_api_name *w = assay_rt_bulk(ASSAY_WIRE_API_NAME, sizeof *w);
+	w->function = function;
+	w->domain = domain;
+	w->name = sid;
+}
+
+void assay_rt_name_call(uint16_t domain, uint32_t function, const char *name)
+{
+	remember_name(domain, function, name);
+	put_call_name(domain, function, name);
+}
+
+void assay_rt_tell_calls(void)
+{
+	for (const call_names *at = atomic_load(&named); at; at = at->next)
+		for (uint32_t i = 0; i < atomic_load(&at->n); i++)
+			put_call_name(at->call[i].domain, at->call[i].function, at->call[i].name);
+}
+
 static void tell_variable(const char *name)
 {
 	char key[48];

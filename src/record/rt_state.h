@@ -155,6 +155,7 @@ void assay_rt_end_of_thread(void *ring);
 
 /* rt_bulk.c, under the lock */
 void assay_rt_publish(void);
+void assay_rt_tell_calls(void); /* in a forked child: names that its parent told */
 uint32_t assay_rt_string_of(const char *p, size_t n);
 void assay_rt_put_mark(const char *name, int64_t time); /* of domain "assay" */
 void assay_rt_put_lost(uint32_t why, uint64_t count, int64_t first, int64_t last, const char *text);

@@ -444,6 +444,13 @@ static void *load(const char *path)
 	return lib;
 }
 
+static void play(const char *name)
+{
+	for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
+		if (!strcmp(scripts[i].name, name))
+			scripts[i].play();
+}
+
 int main(int argc, char **argv)
 {
 	const char *end = argc > 2 ? argv[2] : "return";
@@ -453,9 +460,7 @@ int main(int argc, char **argv)
 	for (char *p = strtok(list, ":"); p; p = strtok(NULL, ":"))
 		dlopen(p, RTLD_LAZY); /* may fail, when there is no room left */
 	load(getenv("FAKE_ROCPROF_LINKED") ? NULL : "librocprofiler-sdk.so");
-	for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
-		if (argc > 1 && !strcmp(scripts[i].name, argv[1]))
-			scripts[i].play();
+	play(argc > 1 ? argv[1] : "");
 	if (second)
 		load(second);
 	deliver();
@@ -463,8 +468,10 @@ int main(int argc, char **argv)
 		usleep(250000);
 	if (!strncmp(end, "fork", 4)) {
 		pid_t pid = fork();
-		if (pid == 0)
+		if (pid == 0) {
+			play(strstr(end, "again") ? argv[1] : "");
 			exit(0);
+		}
 		waitpid(pid, NULL, 0);
 	}
 	if (!strcmp(end, "_exit") || !strcmp(end, "kill"))

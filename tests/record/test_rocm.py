@@ -530,6 +530,18 @@ def a_forked_child_changes_nothing(v):
 
 
 @each("600", "10100")
+def calls_of_a_forked_child_keep_their_names(v):
+    run, p = record("streams", v, end="fork again")
+    eq(p.returncode, 4)
+    told = []
+    for c in sorted(map(Capture, glob.glob(run + "/*.asy")), key=lambda c: c.rows["PROCESS"][0]["start"]):
+        names = {(r["domain"], r["function"]): c.text(r["name"]) for r in c.rows["API_NAME"]}
+        told.append([names.get((r["domain"], r["function"])) for r in c.rows["API"]])
+    parent, child = told
+    eq((child, None in child, len(child)), (parent, False, 17))
+
+
+@each("600", "10100")
 def only_a_range_is_recorded_when_asked(v):
     c = play("markers", v, opts=["--only-range", "outer"])
     eq(kernels(c), [(ADD, 0)])

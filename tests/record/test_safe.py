@@ -207,10 +207,27 @@ def a_recorder_without_memory_to_answer_goes_on():
     eq(p.returncode, 3)
 
 
+def build_ways():
+    program = FAKE + "/ways"
+    if not os.path.exists(program):
+        cc(program, "tests/record/ways.c", FAKE + "/libcuda.so.1")
+    return program
+
+
+@test
+def launches_of_a_forked_child_keep_their_names():
+    run = os.path.join(WORK, "forked-names")
+    eq(assay_record("-o", run, "--telemetry", "off", "--", build_ways(), "fork").returncode, 7)
+    parent, child = sorted(captures(run), key=lambda c: c.rows["PROCESS"][0]["start"])
+    for c, calls in (parent, 200), (child, 20):
+        names = {(r["domain"], r["function"]): c.text(r["name"]) for r in c.rows["API_NAME"]}
+        eq([names.get((r["domain"], r["function"])) for r in c.rows["API"]], ["cudaLaunchKernel"] * calls)
+        eq([c.text(r["name"]) for r in c.rows["SYMBOL"]], ["kernel"])
+
+
 @test
 def whatever_a_program_does_to_itself_it_prints_and_ends_the_same():
-    program = FAKE + "/ways"
-    cc(program, "tests/record/ways.c", FAKE + "/libcuda.so.1")
+    program = build_ways()
     os.chmod(WORK, 0o711)
     os.chmod(FAKE, 0o755)
     env = dict(os.environ, LD_LIBRARY_PATH=FAKE)
