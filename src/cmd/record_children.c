@@ -1,6 +1,7 @@
 /* Processes that the command started and the recorder cannot follow: their environment was cleaned,
- * they run with other rights, in another root, are linked statically or made for another machine.
- * Looked for beside the command, in /proc; what came and went between two looks is not seen. */
+ * they run with other rights, in another root, are linked statically or made for another machine;
+ * and those that use a GPU without the recorder in them, for whatever reason. Looked for beside the
+ * command, in /proc; what came and went between two looks is not seen. */
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
@@ -24,9 +25,10 @@
 
 enum {
 	LOOK_NS = 20000000,
+	GPU_LOOK_MAX_NS = 320000000, /* between two looks for a GPU */
 	SHARE = 50 /* of the time, one part is ours */,
 	TEXT_MAX = 1 << 20,
-	PROCESSES_MAX = 4096
+	SEEN_MANY = 1024 /* those that ended are forgotten when there are more */
 };
 
 /* A process as it was looked at last: exec makes another one of it. */
@@ -35,9 +37,12 @@ typedef struct process {
 	uint64_t started; /* in ticks since boot: numbers are used again */
 	dev_t device;
 	ino_t program;
-	bool settled; /* nothing about it will change before the next exec */
-	bool bare;    /* its environment was empty at the last look */
-	uint32_t row; /* in found, ASSAY_NO_ROW none */
+	bool settled;      /* nothing about it will change before the next exec */
+	bool bare;         /* its environment was empty at the last look */
+	bool gpu;          /* it has one, and that is told */
+	uint32_t row;      /* in found, ASSAY_NO_ROW none */
+	uint64_t turn;     /* of the last look at it */
+	int64_t due, wait; /* when to look for a GPU again, and how long after that */
 } process;
 
 struct record_children {
@@ -46,6 +51,7 @@ struct record_children {
 	pthread_cond_t stop;
 	_Atomic int stopping;
 	pid_t command;
+	uint64_t turn;
 	struct stat own;  /* program of assay itself: the command before its exec */
 	struct stat root; /* directory */
 	assay_vec(process) seen;
@@ -165,21 +171,75 @@ static bool why_of(record_children *c, process *p, assay_unrecorded_why *why)
 	return true;
 }
 
+/* ---- what it does ---- */
+
+static bool maps_any(const record_children *c, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strstr(c->text.p, names[i]))
+			return true;
+	return false;
+}
+
 /* A vendor's library in its memory. */
-static bool has_gpu(record_children *c, pid_t pid)
+static bool has_library(record_children *c, pid_t pid)
 {
 	static const char *const libraries[] = {"/libcuda.so", "/libamdhip64.so",
 						"/libhsa-runtime64.so"};
+	return read_text(c, pid, "maps") && maps_any(c, libraries, ASSAY_COUNT_OF(libraries));
+}
+
+/* A device of those that only a program opens that computes, wherever its root is: monitors have
+ * others. */
+static bool has_device(pid_t pid)
+{
+	static const char *const devices[] = {"/dev/nvidia-uvm", "/dev/kfd", "/dev/dxg"};
+	char path[64], to[PATH_MAX];
+	snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
+	DIR *d = opendir(path);
 	bool found = false;
-	if (read_text(c, pid, "maps"))
-		for (size_t i = 0; i < ASSAY_COUNT_OF(libraries); i++)
-			found = found || strstr(c->text.p, libraries[i]);
+	for (struct dirent *e; d && !found && (e = readdir(d));) {
+		ssize_t n = readlinkat(dirfd(d), e->d_name, to, sizeof to);
+		for (size_t i = 0; n > 0 && i < ASSAY_COUNT_OF(devices); i++)
+			found = found || assay_str_ends((assay_str){to, (size_t)n}, devices[i]);
+	}
+	if (d)
+		closedir(d);
 	return found;
 }
 
-static void add_found(record_children *c, process *p, assay_unrecorded_why why)
+/* It computes on a GPU, and there is no recorder in it: its environment was changed inside it, or
+ * another tool's library is in our place. */
+static bool goes_unseen(record_children *c, pid_t pid)
 {
-	assay_unrecorded found = {.pid = p->pid, .why = why, .found = assay_clock(CLOCK_REALTIME)};
+	static const char *const runtimes[] = {"/libcuda.so", "/libamdhip64.so"},
+				 *const ours[] = {"/libassay_"};
+	return has_device(pid) && read_text(c, pid, "maps") &&
+	       maps_any(c, runtimes, ASSAY_COUNT_OF(runtimes)) && !maps_any(c, ours, 1);
+}
+
+/* What forked from a process that was found, and runs the same program, is told with it. */
+static uint32_t row_of_parent(record_children *c, const process *p, pid_t parent)
+{
+	uint32_t at = assay_map_get(&c->by_pid, (uint64_t)parent);
+	const process *from = at == ASSAY_MAP_ABSENT ? NULL : &c->seen.p[at];
+	return from && from->device == p->device && from->program == p->program ? from->row
+										: ASSAY_NO_ROW;
+}
+
+static void add_found(record_children *c, process *p, pid_t parent, assay_unrecorded_why why)
+{
+	p->row = row_of_parent(c, p, parent);
+	if (p->row != ASSAY_NO_ROW) {
+		c->found.p[p->row].forked++;
+		return;
+	}
+	assay_unrecorded found = {
+		.pid = p->pid,
+		.why = why,
+		.found = assay_clock(CLOCK_REALTIME),
+		.gpu = why == ASSAY_UNRECORDED_RIGHTS ? ASSAY_GPU_UNKNOWN : ASSAY_GPU_NONE,
+	};
 	if (read_text(c, p->pid, "comm"))
 		snprintf(found.name, sizeof found.name, "%.*s", (int)strcspn(c->text.p, "\n"),
 			 c->text.p);
@@ -187,45 +247,66 @@ static void add_found(record_children *c, process *p, assay_unrecorded_why why)
 	*assay_push(&c->found) = found;
 }
 
-static void settle(record_children *c, process *p)
+static void settle(record_children *c, process *p, pid_t parent)
 {
 	assay_unrecorded_why why;
 	if (p->settled || !why_of(c, p, &why))
 		return;
 	p->settled = true;
 	if (why != ASSAY_UNRECORDED_OK)
-		add_found(c, p, why);
+		add_found(c, p, parent, why);
 }
 
-static void look_at(record_children *c, pid_t pid)
+/* Less and less often, as long as it has none. */
+static void look_for_gpu(record_children *c, process *p, pid_t parent)
+{
+	int64_t now = assay_clock(CLOCK_BOOTTIME);
+	if (!p->settled || p->gpu || now < p->due)
+		return;
+	p->wait = p->wait ? p->wait * 2 : LOOK_NS;
+	p->wait = p->wait < GPU_LOOK_MAX_NS ? p->wait : GPU_LOOK_MAX_NS;
+	p->due = now + p->wait;
+	if (p->row == ASSAY_NO_ROW && goes_unseen(c, p->pid))
+		add_found(c, p, parent, ASSAY_UNRECORDED_ABSENT);
+	if (p->row == ASSAY_NO_ROW)
+		return;
+	p->gpu = has_library(c, p->pid) || has_device(p->pid);
+	if (p->gpu)
+		c->found.p[p->row].gpu = ASSAY_GPU_USED;
+}
+
+static process *seen_as(record_children *c, pid_t pid)
+{
+	uint32_t *slot = assay_map_at(&c->by_pid, (uint64_t)pid);
+	if (*slot == ASSAY_MAP_ABSENT) {
+		*slot = (uint32_t)c->seen.n;
+		*assay_push(&c->seen) = (process){.pid = pid, .row = ASSAY_NO_ROW};
+	}
+	return &c->seen.p[*slot];
+}
+
+static void look_at(record_children *c, pid_t pid, pid_t parent)
 {
 	struct stat program = {0};
 	bool known = stat_of(pid, "exe", &program);
 	if (known && same_file(&program, &c->own))
 		return;
 	uint64_t started = start_of(c, pid);
-	uint32_t *slot = assay_map_at(&c->by_pid, (uint64_t)pid);
-	if (*slot == ASSAY_MAP_ABSENT) {
-		if (c->seen.n >= PROCESSES_MAX)
-			return;
-		*slot = (uint32_t)c->seen.n;
-		*assay_push(&c->seen) = (process){.pid = pid, .row = ASSAY_NO_ROW};
-	}
-	process *p = &c->seen.p[*slot];
+	process *p = seen_as(c, pid);
 	if (p->started != started || p->device != program.st_dev || p->program != program.st_ino)
 		*p = (process){.pid = pid,
 			       .started = started,
 			       .device = program.st_dev,
 			       .program = program.st_ino,
 			       .row = ASSAY_NO_ROW};
-	settle(c, p);
-	if (p->row != ASSAY_NO_ROW && !c->found.p[p->row].gpu)
-		c->found.p[p->row].gpu = has_gpu(c, pid);
+	p->turn = c->turn;
+	settle(c, p, parent);
+	look_for_gpu(c, p, parent);
 }
 
 /* ---- all of them ---- */
 
-static void look_below(record_children *c, pid_t pid, int depth)
+static void look_below(record_children *c, pid_t pid, pid_t parent, int depth)
 {
 	enum { DEPTH_MAX = 64 };
 	char path[64];
@@ -247,16 +328,38 @@ static void look_below(record_children *c, pid_t pid, int depth)
 	assay_undo_drop(&undo);
 	if (d)
 		closedir(d);
-	look_at(c, pid);
+	look_at(c, pid, parent);
 	for (size_t i = 0; i < children.n; i++)
-		look_below(c, children.p[i], depth + 1);
+		look_below(c, children.p[i], pid, depth + 1);
 	assay_vec_free(&children);
 }
 
+static void forget_the_ended(record_children *c)
+{
+	size_t kept = 0;
+	assay_map_free(&c->by_pid);
+	for (size_t i = 0; i < c->seen.n; i++)
+		if (c->seen.p[i].turn == c->turn) {
+			*assay_map_at(&c->by_pid, (uint64_t)c->seen.p[i].pid) = (uint32_t)kept;
+			c->seen.p[kept++] = c->seen.p[i];
+		}
+	c->seen.n = kept;
+}
+
+/* Who was met before is still looked at when its parent has ended and it is nobody's child that we
+ * know. */
 static void look_at_all(void *arg)
 {
 	record_children *c = arg;
-	look_below(c, c->command, 0);
+	c->turn++;
+	look_below(c, c->command, 0, 0);
+	for (size_t i = 0; i < c->seen.n; i++) {
+		const process *p = &c->seen.p[i];
+		if (p->turn + 1 == c->turn && p->started && start_of(c, p->pid) == p->started)
+			look_below(c, p->pid, 0, 0);
+	}
+	if (c->seen.n > SEEN_MANY)
+		forget_the_ended(c);
 }
 
 static void *watch(void *arg)
@@ -359,7 +462,7 @@ static void add_without_room(recording *r, pid_t pid)
 	all[n] = (assay_unrecorded){.pid = pid,
 				    .why = ASSAY_UNRECORDED_ROOM,
 				    .found = assay_clock(CLOCK_REALTIME),
-				    .gpu = true,
+				    .gpu = ASSAY_GPU_USED,
 				    .name = "unknown"};
 	r->end.unrecorded = all;
 	r->end.unrecorded_n = n + 1;

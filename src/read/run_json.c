@@ -20,25 +20,49 @@ static int run_sniff(assay_str head)
 	return ours ? 85 : 0;
 }
 
+/* A value as people write it: a text without its quotes. */
+static const char *plain(assay_arena *scratch, assay_str value)
+{
+	bool text = value.n >= 2 && value.p[0] == '"';
+	return assay_dup(scratch,
+			 text ? assay_json_unescape(scratch, (assay_str){value.p + 1, value.n - 2})
+			      : value);
+}
+
+static const char *sentence_of(const char *why)
+{
+	static const char *const whys[][2] = {
+#define UNRECORDED(id, name, text) {name, text},
+#include "model/unrecorded.def"
+#undef UNRECORDED
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(whys); i++)
+		if (!strcmp(why, whys[i][0]))
+			return whys[i][1];
+	return why;
+}
+
 /* Of one object of `unrecorded`: its name, why, and whether it had a GPU. */
 static void read_unrecorded(assay_run *run, assay_json *j, assay_arena *scratch)
 {
-	assay_str name = {0}, why = {0}, gpu = {0}, value;
+	assay_str pid = {0}, name = {0}, why = {0}, gpu = {0}, value;
 	assay_json_enter(j, '{');
 	for (assay_str key; assay_json_member(j, &key) && assay_json_skip(j, &value);) {
+		pid = assay_str_is(key, "pid") ? value : pid;
 		name = assay_str_is(key, "name") ? value : name;
 		why = assay_str_is(key, "why") ? value : why;
 		gpu = assay_str_is(key, "gpu") ? value : gpu;
 	}
 	if (!assay_json_ok(j))
 		return;
-	bool has_gpu = assay_str_is(gpu, "true");
+	bool has_gpu = assay_str_is(gpu, "true"), unknown = assay_str_is(gpu, "null");
 	assay_count(&run->part, has_gpu ? ASSAY_ISSUE_unrecorded_gpu : ASSAY_ISSUE_unrecorded_child,
 		    1);
-	if (has_gpu)
+	if (has_gpu || unknown)
 		assay_warn(run, "unrecorded_gpu",
-			   "process %s uses a GPU and could not be recorded (%s)",
-			   assay_dup(scratch, name), assay_dup(scratch, why));
+			   "process %s (%s) %s a GPU and was not recorded: %s", plain(scratch, pid),
+			   plain(scratch, name), has_gpu ? "uses" : "may use",
+			   sentence_of(plain(scratch, why)));
 }
 
 static void count_unrecorded(assay_run *run, assay_str list)
@@ -104,11 +128,17 @@ const assay_reader assay_reader_run_json = {
 TEST(processes_that_were_not_recorded_are_counted)
 {
 	static const char text[] =
-		"{\"assay\": \"1\", \"recorders\": {}, \"unrecorded\": [{\"pid\": 7, \"name\": \"a\", \"why\": \"environment\", \"gpu\": true}, {\"name\": \"b\", \"gpu\": false}, 5, {]}";
+		"{\"assay\": \"1\", \"recorders\": {}, \"unrecorded\": [{\"pid\": 7, \"name\": \"a\", \"why\": \"environment\", \"gpu\": true}, {\"name\": \"b\", \"gpu\": false}, {\"pid\": 8, \"name\": \"c\", \"why\": \"other\", \"gpu\": null}, 5, {]}";
 	assay_run *run = assay_read_bytes(&assay_reader_run_json, text, sizeof text - 1);
 	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unrecorded_gpu], 1);
-	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unrecorded_child], 1);
-	CHECK_EQ(run->part.t.warning.n, 1);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_unrecorded_child], 2);
+	const assay_warning_table *w = &run->part.t.warning;
+	CHECK_EQ(w->n, 2);
+	CHECK(!strcmp(
+		assay_z(run, w->text[0]),
+		"process 7 (a) uses a GPU and was not recorded: its environment was cleaned"));
+	CHECK(!strcmp(assay_z(run, w->text[1]),
+		      "process 8 (c) may use a GPU and was not recorded: other"));
 	assay_run_free(run);
 	return 0;
 }

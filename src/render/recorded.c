@@ -39,9 +39,9 @@ static tally count_rows(const assay_run *run)
 static const struct {
 	const char *name, *text;
 } whys[] = {
-#define X(id, name, text) {name, text},
-	ASSAY_UNRECORDED_LIST(X)
-#undef X
+#define UNRECORDED(id, name, text) {name, text},
+#include "model/unrecorded.def"
+#undef UNRECORDED
 };
 
 void assay_unrecorded_json(assay_jsonw *w, const assay_recorded *r)
@@ -53,7 +53,12 @@ void assay_unrecorded_json(assay_jsonw *w, const assay_recorded *r)
 		assay_jsonw_i64(w, "pid", c->pid);
 		assay_jsonw_z(w, "name", c->name);
 		assay_jsonw_z(w, "why", whys[c->why].name);
-		assay_jsonw_bool(w, "gpu", c->gpu);
+		if (c->gpu == ASSAY_GPU_UNKNOWN)
+			assay_jsonw_null(w, "gpu");
+		else
+			assay_jsonw_bool(w, "gpu", c->gpu == ASSAY_GPU_USED);
+		if (c->forked)
+			assay_jsonw_u64(w, "forked", c->forked);
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
@@ -126,20 +131,27 @@ static void print_leftovers(FILE *out, const assay_recorded *r)
 			r->still_running);
 }
 
-/* Programs with a GPU each; of the others how many. */
+static void print_one(FILE *out, const assay_unrecorded *c)
+{
+	assay_arena scratch = {0};
+	fprintf(out, "  process %d (%s)", (int)c->pid,
+		assay_fmt_safe(&scratch, assay_str_of(c->name)));
+	if (c->forked)
+		fprintf(out, ", with %u forked from it,", c->forked);
+	fprintf(out, " %s a GPU and was not recorded: %s\n",
+		c->gpu == ASSAY_GPU_USED ? "uses" : "may use", whys[c->why].text);
+	assay_arena_free(&scratch);
+}
+
+/* Programs that have a GPU, or may have, each; of the others how many. */
 static void print_unrecorded(FILE *out, const assay_recorded *r)
 {
 	size_t others = 0;
-	assay_arena scratch = {0};
 	for (size_t i = 0; i < r->unrecorded_n; i++) {
-		const assay_unrecorded *c = &r->unrecorded[i];
-		others += !c->gpu;
-		if (c->gpu)
-			fprintf(out, "  process %d (%s) uses a GPU and was not recorded: %s\n",
-				(int)c->pid, assay_fmt_safe(&scratch, assay_str_of(c->name)),
-				whys[c->why].text);
+		others += r->unrecorded[i].gpu == ASSAY_GPU_NONE;
+		if (r->unrecorded[i].gpu != ASSAY_GPU_NONE)
+			print_one(out, &r->unrecorded[i]);
 	}
-	assay_arena_free(&scratch);
 	if (others)
 		fprintf(out,
 			"  %zu processes without a GPU could not have been recorded; run.json names them\n",
@@ -149,7 +161,7 @@ static void print_unrecorded(FILE *out, const assay_recorded *r)
 static bool missed_any(const assay_recorded *r)
 {
 	for (size_t i = 0; i < r->unrecorded_n; i++)
-		if (r->unrecorded[i].gpu)
+		if (r->unrecorded[i].gpu == ASSAY_GPU_USED)
 			return true;
 	return false;
 }

@@ -9,26 +9,22 @@
 #include "model/run.h"
 #include "probe/telemetry.h"
 
-/* Why a process that the command started is not recorded: X(ID, name, sentence). */
-#define ASSAY_UNRECORDED_LIST(X)                                                                   \
-	X(OK, "none", "")                                                                          \
-	X(ENVIRONMENT, "environment", "its environment was cleaned")                               \
-	X(RIGHTS, "rights", "it runs with other rights")                                           \
-	X(ROOT, "root", "it runs in another root directory")                                       \
-	X(STATIC, "static", "it is linked statically")                                             \
-	X(MACHINE, "machine", "it is made for another machine")                                    \
-	X(ROOM, "room", "there was no room to record it, on disk or in memory")
 typedef enum assay_unrecorded_why {
-#define X(id, name, text) ASSAY_UNRECORDED_##id,
-	ASSAY_UNRECORDED_LIST(X)
-#undef X
+#define UNRECORDED(id, name, text) ASSAY_UNRECORDED_##id,
+#include "model/unrecorded.def"
+#undef UNRECORDED
 } assay_unrecorded_why;
+
+/* USED: it had a vendor's library loaded, or its device open. UNKNOWN: it may not be looked into.
+ */
+typedef enum assay_gpu_use { ASSAY_GPU_NONE, ASSAY_GPU_USED, ASSAY_GPU_UNKNOWN } assay_gpu_use;
 
 typedef struct assay_unrecorded {
 	pid_t pid;
 	assay_unrecorded_why why;
 	int64_t found; /* CLOCK_REALTIME */
-	bool gpu;      /* it had a vendor's library loaded */
+	assay_gpu_use gpu;
+	uint32_t forked; /* from it, and running the same program */
 	char name[32];
 } assay_unrecorded;
 

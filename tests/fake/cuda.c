@@ -2,8 +2,10 @@
  * fake CUPTI of every call. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -58,6 +60,19 @@ static void tell(int domain, uint32_t cbid, const fake_work *w)
 		cupti_call(domain, cbid, (uint32_t)syscall(SYS_gettid), w);
 }
 
+/* As the real one opens its device and keeps it: in the folder it lies in, where there is one. */
+static void open_device(void)
+{
+	Dl_info self;
+	char path[4096] = "";
+	if (dladdr(&ready, &self))
+		snprintf(path, sizeof path, "%s", self.dli_fname);
+	char *slash = strrchr(path, '/');
+	size_t room = slash ? sizeof path - (size_t)(slash - path) : 0;
+	if (slash && snprintf(slash, room, "/dev/nvidia-uvm") < (int)room)
+		open(path, O_RDWR | O_CLOEXEC);
+}
+
 API int cuInit(unsigned flags)
 {
 	static int once;
@@ -65,6 +80,7 @@ API int cuInit(unsigned flags)
 	(void)flags;
 	if (once++)
 		return 0;
+	open_device();
 	void *lib = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
 	void *p = lib ? dlsym(lib, "InitializeInjection") : NULL;
 	int (*init)(void);

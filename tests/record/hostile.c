@@ -187,16 +187,57 @@ static void load_in_children(const char *dir)
 	}
 }
 
+/* Until somebody writes one; so many children besides, which end with it. */
+static void wait_for_line(int children)
+{
+	int fd[2];
+	if (pipe(fd) < 0)
+		return;
+	for (int i = 0; i < children; i++)
+		if (fork() == 0) {
+			close(fd[1]);
+			_exit(read(fd[0], &i, 1) > 0);
+		}
+	puts("ready");
+	fflush(stdout);
+	getchar();
+	close(fd[1]);
+	while (wait(NULL) > 0)
+		;
+}
+
+/* A grandchild goes on, when it was surely looked at and what started it has ended. */
+static void become_orphan(void)
+{
+	int fd[2];
+	if (pipe(fd) < 0)
+		return;
+	if (fork()) {
+		close(fd[1]);
+		_exit(read(fd[0], fd, 1) > 0); /* until it ends */
+	}
+	pid_t parent = getpid();
+	if (fork()) {
+		puts("started");
+		fflush(stdout);
+		getchar();
+		_exit(0);
+	}
+	while (getppid() == parent)
+		usleep(1000);
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argv[1], *path = argc > 2 ? argv[2] : "";
+	if (!strcmp(how, "daemon"))
+		become_orphan();
+	if (!strncmp(how, "clear", 5) || !strcmp(how, "daemon"))
+		clearenv();
 	cuInit(0);
 	launch_some(NULL);
-	if (!strcmp(how, "wait")) {
-		puts("ready");
-		fflush(stdout);
-		getchar();
-	}
+	if (!strcmp(how, "wait") || !strncmp(how, "clear", 5) || !strcmp(how, "daemon"))
+		wait_for_line(!strcmp(how, "clear-fork") ? 2 : 0);
 	if (!strcmp(how, "close"))
 		close_all(path);
 	else if (!strcmp(how, "fork"))

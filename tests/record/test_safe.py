@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import ASSAY, BUILD, FAKE, PATIENCE, PLAIN, WORK, assay_record, build_fakes, captures, cc, eq, one, run, test, until  # noqa: E402
+from harness import ASSAY, BUILD, FAKE, PATIENCE, PLAIN, WORK, Skip, assay_record, build_fakes, captures, cc, eq, one, run, test, until  # noqa: E402
 
 API = 9  # the record's number
 HOSTILE, SANDBOX = FAKE + "/hostile", FAKE + "/sandbox"
@@ -134,15 +134,23 @@ def sleeps(pid, thread):
     return 0
 
 
-def record_child(name, *command):
+def wait_for_looks(pid):
+    """Until the recorder has looked at all children, and for a GPU in each, since now."""
+    before = until(lambda: sleeps(pid, "assay-children"), "nobody looks at children")
+    until(lambda: sleeps(pid, "assay-children") > before + 24, "nobody looks at children")
+
+
+def record_child(name, *command, **how):
     """A program that waits, started by the command in its own way, until it was looked at; what the run says of it."""
-    run = os.path.join(WORK, name)
+    run = os.path.join(how.pop("where", WORK), name)
     p = subprocess.Popen([ASSAY, "record", "-o", run, "--telemetry", "off", "--", "sh", "-c", '"$@"; true', "sh", *command],
                          env=dict(os.environ, LD_LIBRARY_PATH=FAKE), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                         stdin=subprocess.PIPE)
-    eq(p.stdout.readline(), "ready\n")
-    before = until(lambda: sleeps(p.pid, "assay-children"), "nobody looks at children")
-    until(lambda: sleeps(p.pid, "assay-children") > before, "nobody looks at children")  # and has done so since
+                         stdin=subprocess.PIPE, **how)
+    while p.stdout.readline() != "ready\n":
+        wait_for_looks(p.pid)
+        p.stdin.write("\n")
+        p.stdin.flush()
+    wait_for_looks(p.pid)
     said = p.communicate("\n", timeout=PATIENCE)[1]
     with open(run + "/run.json") as f:
         return run, said, json.load(f)["unrecorded"]
@@ -165,6 +173,46 @@ def children_that_cannot_be_recorded_are_named():
         eq(json.loads(p.stdout)["issues"].get("unrecorded_gpu", 0), int(gpu))
         eq("uses a GPU and was not recorded" in said, gpu)
     eq(record_child("followed", HOSTILE, "wait")[2], [])
+
+
+@test
+def a_program_with_other_rights_may_have_a_gpu():
+    if os.getuid():
+        raise Skip("only root can give a program other rights")
+    other, where = os.path.join(WORK, "other"), os.path.join(WORK, "nobody's")
+    try:
+        cc(other, "-static", "tests/record/still.c", flags=PLAIN)
+    except subprocess.CalledProcessError:
+        raise Skip("no static C library")
+    os.chmod(other, 0o4755)
+    os.chmod(WORK, 0o711)
+    os.mkdir(where)
+    os.chown(where, 65534, 65534)
+    p = subprocess.Popen([other], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, user=65534)
+    p.stdout.readline()
+    gets_them = os.stat(f"/proc/{p.pid}").st_uid == 0
+    p.communicate("\n")
+    if not gets_them:
+        raise Skip("this place gives no program other rights")
+    run, said, unrecorded = record_child("rights", other, user=65534, group=65534, where=where)
+    eq([(c["name"], c["why"], c["gpu"]) for c in unrecorded], [("other", "rights", None)])
+    assert "(other) may use a GPU and was not recorded: it runs with other rights" in said, said
+
+
+@test
+def programs_that_clear_their_environment_before_they_use_a_gpu_are_named():
+    os.makedirs(FAKE + "/dev", exist_ok=True)
+    open(FAKE + "/dev/nvidia-uvm", "w").close()
+    eq(record_child("device", HOSTILE, "wait")[2], [])
+    # the last one is nobody's child when it uses the GPU
+    for how, forked in ("clear", None), ("clear-fork", 2), ("daemon", None):
+        run, said, unrecorded = record_child(how, HOSTILE, how)
+        eq([(c["name"], c["why"], c["gpu"], c.get("forked")) for c in unrecorded], [("hostile", "absent", True, forked)])
+        sentence = "its environment was changed before its GPU library looked for the recorder"
+        assert sentence in said and f"process {unrecorded[0]['pid']} (hostile)" in said, said
+        p = subprocess.run([ASSAY, "report", "-v", run], capture_output=True, text=True)
+        assert sentence in " ".join(p.stdout.split()), p
+    os.remove(FAKE + "/dev/nvidia-uvm")
 
 
 WAYS = ("handlers", "fork", "vfork-exec", "vfork-exit", "threads", "dlclose", "first-leaves", "only-leaves", "thread-exits", "thread-quits", "handler-quits", "crash",
