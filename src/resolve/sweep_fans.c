@@ -22,6 +22,8 @@ sweep_work sweep_fan_work(const assay_sweep *s, uint32_t d, sweep_fan which, ass
 	const sweep_device *dev = &s->device.p[d];
 	bool all = which == SWEEP_ALL_STREAMS;
 	sweep_work w = all ? dev->orphan : sweep_no_work;
+	if (all && w.row != ASSAY_NO_ROW)
+		*of = dev->orphan_in;
 	for (uint32_t i = dev->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
 		const sweep_stream *p = &s->stream.p[i];
 		if (all && p->settled) {
@@ -35,6 +37,8 @@ sweep_work sweep_fan_work(const assay_sweep *s, uint32_t d, sweep_fan which, ass
 			*of = p->id;
 		w = sweep_latest(w, p->tail);
 	}
+	if (!all && sweep_may_end_later(&dev->orphan_blocking, &w))
+		sweep_doubt(&w, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_DEFAULT);
 	return w;
 }
 
@@ -45,10 +49,10 @@ void sweep_fan_edges(assay_sweep *s, uint32_t d, sweep_fan which, uint32_t kind,
 {
 	sweep_device *dev = &s->device.p[d];
 	bool named = false, fresh = false, all = which == SWEEP_ALL_STREAMS;
-	if (all && dev->orphan.row != ASSAY_NO_ROW) {
+	if (all && dev->fresh_orphan) {
 		sweep_put_edge(s, kind, dev->orphan.row, ASSAY_NO_ROW, r->row, wait);
 		named = dev->orphan.row == work->row;
-		dev->orphan = sweep_no_work;
+		dev->fresh_orphan = false;
 	}
 	for (uint32_t i = dev->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
 		sweep_stream *p = &s->stream.p[i];
@@ -75,6 +79,24 @@ static void settle(sweep_device *d, sweep_stream *p)
 	p->settled = true;
 }
 
+/* Is it over by then? Doubts whether it is the latest stay. */
+static bool drain_work(sweep_work *w, int64_t by)
+{
+	bool over = w->row == ASSAY_NO_ROW || w->end <= by;
+	if (w->doubt & SWEEP_DOUBT_LINK && over)
+		w->doubt = (w->doubt & (uint8_t)~SWEEP_DOUBT_LINK) | SWEEP_DOUBT_OVER;
+	return over;
+}
+
+static void drain_orphans(sweep_device *d, const assay_sweep_rec *r, bool newer)
+{
+	if (newer && d->orphan.end <= d->drained)
+		d->orphan = sweep_no_work;
+	drain_work(&d->orphan, r->exit);
+	if (drain_work(&d->orphan_blocking, r->exit))
+		d->orphan_blocking = sweep_no_work;
+}
+
 /* Nothing that was put on the device before runs any more. What is said to end later shows that a
  * link to it is wrong, and stays in doubt. */
 void sweep_fan_drain(assay_sweep *s, uint32_t device, const assay_sweep_rec *r, bool newer)
@@ -82,16 +104,13 @@ void sweep_fan_drain(assay_sweep *s, uint32_t device, const assay_sweep_rec *r, 
 	sweep_device *d = &s->device.p[device];
 	if (newer)
 		d->settled = sweep_no_work;
+	drain_orphans(d, r, newer);
 	d->unseen = sweep_min(d->unseen, r->exit);
 	d->early = false;
 	d->drained = sweep_max(d->drained, r->exit);
 	for (uint32_t i = d->first, next; i != ASSAY_NO_ROW && !s->stream.p[i].settled; i = next) {
-		sweep_work *tail = &s->stream.p[i].tail;
-		bool over = tail->row == ASSAY_NO_ROW || tail->end <= r->exit;
 		next = s->stream.p[i].next;
-		if (tail->doubt & SWEEP_DOUBT_LINK && over)
-			tail->doubt = (tail->doubt & (uint8_t)~SWEEP_DOUBT_LINK) | SWEEP_DOUBT_OVER;
-		if (over)
+		if (drain_work(&s->stream.p[i].tail, r->exit))
 			settle(d, &s->stream.p[i]);
 		else
 			sweep_stream_first(s, i);

@@ -87,6 +87,8 @@ uint32_t sweep_device_of(assay_sweep *s, const assay_sweep_rec *r)
 						 .settled = sweep_no_work,
 						 .settled_in = sweep_no_stream,
 						 .orphan = sweep_no_work,
+						 .orphan_blocking = sweep_no_work,
+						 .orphan_in = sweep_no_stream,
 						 .drained = INT64_MIN,
 						 .some = sweep_no_work,
 						 .unseen = seen ? INT64_MIN : INT64_MAX,
@@ -259,8 +261,13 @@ void sweep_stream_drop(assay_sweep *s, uint32_t st)
 {
 	sweep_stream *p = &s->stream.p[st];
 	sweep_device *d = &s->device.p[p->device];
-	if (p->changed > p->synced)
-		d->orphan = sweep_latest(d->orphan, p->tail);
+	if (sweep_later(p->tail, d->orphan)) {
+		d->orphan_in = p->id;
+		d->fresh_orphan = p->changed > p->synced;
+	}
+	d->orphan = sweep_latest(d->orphan, p->tail);
+	if (p->blocking || p->unsure)
+		d->orphan_blocking = sweep_latest(d->orphan_blocking, p->tail);
 	if (d->legacy == st)
 		d->legacy = ASSAY_NO_ROW;
 	while (p->pending != ASSAY_NO_ROW) {
@@ -373,6 +380,7 @@ sweep_work sweep_tail(const assay_sweep *s, uint32_t st)
 		else if (from->unsure)
 			other = sweep_latest(other, from->tail);
 	}
+	other = sweep_latest(other, s->device.p[p->device].orphan_blocking);
 	if (other.doubt & (SWEEP_DOUBT_LINK | SWEEP_DOUBT_OVER) || sweep_later(other, w))
 		sweep_doubt(&w, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_DEFAULT);
 	return w;

@@ -106,12 +106,16 @@ typedef struct sweep_device {
 	uint32_t first;     /* stream; those that are settled come last */
 	sweep_work settled; /* the latest of theirs, and where */
 	assay_sweep_stream settled_in;
-	uint32_t legacy;   /* stream, once seen */
-	sweep_work orphan; /* of streams that are gone */
-	int64_t unseen;    /* until then work that was not recorded may run on it */
-	bool early;        /* so may work from before the recording */
-	int64_t drained;   /* when the last wait for all of it was over */
-	sweep_work some;   /* what a command may have made its default stream stand behind */
+	uint32_t legacy; /* stream, once seen */
+	/* The latest of streams that are gone, and where; fresh: nobody waited for it yet. Does the
+	 * default stream wait for what runs in one? No interface says. */
+	sweep_work orphan, orphan_blocking;
+	assay_sweep_stream orphan_in;
+	bool fresh_orphan;
+	int64_t unseen;  /* until then work that was not recorded may run on it */
+	bool early;      /* so may work from before the recording */
+	int64_t drained; /* when the last wait for all of it was over */
+	sweep_work some; /* what a command may have made its default stream stand behind */
 } sweep_device;
 
 /* A wait, or host function, in front of the next work of a stream. */

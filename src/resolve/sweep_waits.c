@@ -75,14 +75,25 @@ static void join_sync_id(assay_sweep *s, const sweep_event *e, assay_sweep_wait 
 			gap_of(s, w->rec.scope) ? ASSAY_WAIT_IS_LOST : ASSAY_WAIT_IS_BEFORE_TRACE;
 }
 
+/* No record of the event was seen, nor need there have been one. */
+static assay_wait_class class_unrecorded(const assay_sweep *s, const sweep_event *e, uint32_t scope)
+{
+	uint64_t born = e ? e->born : 0;
+	uint32_t i = s->graph.n ? sweep_find(&s->graphs, scope, 0, 0) : ASSAY_NO_ROW;
+	if (gap_of(s, scope) > born)
+		return ASSAY_WAIT_IS_LOST;
+	if (!e || !e->created)
+		return ASSAY_WAIT_IS_BEFORE_TRACE;
+	bool launched = i != ASSAY_NO_ROW && s->graph.p[i].key > born; /* perhaps by a launch */
+	return launched ? ASSAY_WAIT_IS_LOST : ASSAY_WAIT_IS_NEVER_RECORDED;
+}
+
 /* The last record of this incarnation of the handle. */
 static void join_handle(assay_sweep *s, sweep_event *e, assay_sweep_wait *w)
 {
 	uint64_t gap = gap_of(s, w->rec.scope);
 	if (!e || !e->records) {
-		w->class = gap > (e ? e->born : 0) ? ASSAY_WAIT_IS_LOST
-			   : e && e->created       ? ASSAY_WAIT_IS_NEVER_RECORDED
-						   : ASSAY_WAIT_IS_BEFORE_TRACE;
+		w->class = (uint8_t)class_unrecorded(s, e, w->rec.scope);
 		return;
 	}
 	if (gap > e->last.key) {
@@ -288,9 +299,10 @@ static assay_wait_doubt waits_outside(const assay_sweep *s, const assay_sweep_wa
  * nothing it is said to wait for is certain until its next work. */
 static void enter_waiting(assay_sweep *s, uint32_t st, const assay_sweep_wait *w)
 {
-	if (w->class == ASSAY_WAIT_IS_CAPTURED || w->class == ASSAY_WAIT_IS_FAILED_CALL)
+	if (w->class == ASSAY_WAIT_IS_CAPTURED || w->class == ASSAY_WAIT_IS_FAILED_CALL ||
+	    w->class == ASSAY_WAIT_IS_NEVER_RECORDED) /* such a call does nothing */
 		return;
-	bool certain = w->class == ASSAY_WAIT_IS_EXACT || w->class == ASSAY_WAIT_IS_NEVER_RECORDED;
+	bool certain = w->class == ASSAY_WAIT_IS_EXACT;
 	if (st == ASSAY_NO_ROW || w->rec.flags & ASSAY_REC_GUESSED) /* it may be in another */
 		sweep_doubt_all(s, w->rec.scope, ASSAY_WAIT_BY_PLACE);
 	assay_wait_doubt outside = waits_outside(s, w);

@@ -49,7 +49,7 @@ assay_call assay_call_of(assay_str name)
 	uint32_t own = m.per_thread ? ASSAY_REC_PER_THREAD : 0;
 	assay_call c = {op_of[m.does], m.takes, own};
 	bool may_hold = c.op == ASSAY_OP_COPY || c.op == ASSAY_OP_DRAIN;
-	bool queues = m.does == ASSAY_DOES_COPY && m.async && !assay_str_starts(name, "hsa");
+	bool queues = m.does == ASSAY_DOES_COPY && !assay_str_starts(name, "hsa");
 	if (m.async && (m.does == ASSAY_DOES_ALLOC || m.does == ASSAY_DOES_FREE))
 		return (assay_call){m.does == ASSAY_DOES_FREE ? ASSAY_OP_POOL_FREE
 							      : ASSAY_OP_POOL_ALLOC,
@@ -104,6 +104,26 @@ TEST(asynchronous_copies_block_for_paged_memory_only)
 	CHECK(assay_copy_may_block(ASSAY_S("Memcpy HtoD (Host -> Device)")));
 	CHECK(assay_copy_may_block(ASSAY_S("Memcpy HtoD (Pinned -> Device")));
 	CHECK(assay_copy_may_block(ASSAY_S("CopyDeviceToHost")));
+	return 0;
+}
+
+TEST(a_copy_should_be_among_the_work_whether_or_not_its_call_waits)
+{
+	static const struct {
+		const char *name;
+		bool queues;
+	} calls[] = {
+		{"cudaMemcpy", true},
+		{"hipMemcpyAsync", true},
+		{"cuMemcpyDtoH_v2", true},
+		{"hipMemcpyWithStream", true},
+		{"cudaMemset", false}, /* of nothing: no work */
+		{"hsa_amd_memory_async_copy", false},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(calls); i++)
+		CHECK_EQ((assay_call_of(assay_str_of(calls[i].name)).takes & ASSAY_CALL_QUEUES) !=
+				 0,
+			 calls[i].queues);
 	return 0;
 }
 

@@ -171,16 +171,26 @@ static bool may_be_joined(const waits_ends *e, uint32_t i)
 	return other && waits_ended(e, source, after);
 }
 
+/* HIP's streams are known by their addresses: one may be another stream's since calls that were not
+ * recorded, if the wait for it did not last as long as the work did. */
+static bool may_be_another(const waits *w, uint32_t i)
+{
+	const assay_wait_table *t = &w->t->wait;
+	uint32_t p = t->producer_gpu[i], source = source_of_wait(w, i);
+	return t->kind[i] == ASSAY_WAIT_STREAM_SYNC && p != ASSAY_NO_ROW && source < w->sources &&
+	       w->is_hip[source] && assay_gpu_end(&w->t->gpu, p) > over_at(w, i);
+}
+
 /* Calls that were not recorded may have put more in front of a wait than is known, but nothing that
  * ended after the wait did counts, and nothing that was launched after the event's record. */
-static bool may_miss_later(const waits_ends *e, uint32_t i)
+static bool may_miss_calls(const waits_ends *e, uint32_t i)
 {
 	const assay_wait_table *t = &e->w->t->wait;
 	uint32_t p = t->producer_gpu[i], source = source_of_wait(e->w, i);
 	waits_span after = {matters_from(e->w, i), over_at(e->w, i), entered_at(e->w, i), p};
 	return !waits_is_whole(e->w, source, t->ts[i] + t->dur[i]) &&
 	       (t->flags[i] & ASSAY_WAIT_UNSEEN || waits_ended(e, source, after) ||
-		may_be_joined(e, i));
+		may_be_joined(e, i) || may_be_another(e->w, i));
 }
 
 /* A wait for a device waits for all of its work, and one without work holds nobody up. */
@@ -261,7 +271,7 @@ static void classify(const waits_ends *e, uint32_t i, int64_t usual)
 		set_class(t, i, ASSAY_WAIT_IS_LIKELY, ASSAY_WAIT_BY_BARRIER);
 	else if (likely && is_sync(t->kind[i]) && is_proved(e, i, usual))
 		set_class(t, i, ASSAY_WAIT_IS_EXACT, ASSAY_WAIT_BY_NONE);
-	else if (!likely && stands_behind_others(t->kind[i]) && may_miss_later(e, i))
+	else if (!likely && stands_behind_others(t->kind[i]) && may_miss_calls(e, i))
 		set_class(t, i, ASSAY_WAIT_IS_LIKELY, ASSAY_WAIT_BY_LOSSES);
 }
 

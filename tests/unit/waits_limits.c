@@ -223,3 +223,81 @@ TEST(a_stream_whose_work_the_default_stream_did_not_wait_for_is_not_blocking)
 	CHECK_EQ(class_beside_default(ASSAY_REC_RACED), ASSAY_WAIT_IS_LIKELY);
 	return 0;
 }
+
+/* Streams S1 and S2 are blocking, and made by calls. */
+static void make_two(program *p)
+{
+	on(p, ASSAY_OP_STREAM_CREATE, 1, S1);
+	on(p, ASSAY_OP_STREAM_CREATE, 2, S2);
+}
+
+TEST(every_wait_for_the_device_knows_the_work_of_a_stream_that_is_gone)
+{
+	program p = {0};
+	make_two(&p);
+	work(&p, 3, S1, 30, 900);
+	work(&p, 4, S2, 40, 100);
+	on(&p, ASSAY_OP_STREAM_DESTROY, 5, S1);
+	call(&p, ASSAY_OP_DEVICE_SYNC, 6)->exit = 910;
+	call(&p, ASSAY_OP_DEVICE_SYNC, 92);
+	work(&p, 95, S2, 960, 990);
+	call(&p, ASSAY_OP_DEVICE_SYNC, 100);
+	run(&p);
+	for (uint32_t i = 0; i < 2; i++)
+		CHECK(p.wait[i].class == ASSAY_WAIT_IS_EXACT && p.wait[i].producer_row == 3 &&
+		      p.wait[i].producer.handle == S1);
+	CHECK(p.wait[2].class == ASSAY_WAIT_IS_EXACT && p.wait[2].producer_row == 95);
+	CHECK_EQ(p.edges, 3); /* of the first wait, both; of the last, the new work */
+	return 0;
+}
+
+TEST(whether_the_default_stream_waits_for_a_stream_that_is_gone_is_not_certain)
+{
+	program p = {0};
+	make_two(&p);
+	work(&p, 3, S1, 30, 900);
+	on(&p, ASSAY_OP_STREAM_DESTROY, 5, S1);
+	on(&p, ASSAY_OP_STREAM_SYNC, 6, 0);
+	call(&p, ASSAY_OP_DEVICE_SYNC, 7)->exit = 910;
+	on(&p, ASSAY_OP_STREAM_SYNC, 92, 0); /* all of it is over now */
+	work(&p, 93, S2, 930, 2000);
+	on(&p, ASSAY_OP_STREAM_DESTROY, 94, S2);
+	record(&p, 95, A, 0);
+	event_call(&p, ASSAY_OP_EVENT_SYNC, 96, A)->flags = ASSAY_REC_WHOLE;
+	run(&p);
+	static const assay_wait_class classes[] = {ASSAY_WAIT_IS_LIKELY, ASSAY_WAIT_IS_EXACT,
+						   ASSAY_WAIT_IS_EXACT, ASSAY_WAIT_IS_LIKELY};
+	for (uint32_t i = 0; i < ASSAY_COUNT_OF(classes); i++)
+		CHECK_EQ(p.wait[i].class, classes[i]);
+	CHECK(p.wait[0].why == ASSAY_WAIT_BY_DEFAULT && p.wait[3].why == ASSAY_WAIT_BY_DEFAULT);
+	return 0;
+}
+
+TEST(a_wait_for_an_event_that_was_never_recorded_joins_no_streams)
+{
+	program p = {0};
+	make_two(&p);
+	event_call(&p, ASSAY_OP_CREATE, 3, A);
+	work(&p, 4, S1, 40, 900);
+	wait(&p, 5, 0, A); /* does nothing, and so enters no default stream */
+	record(&p, 6, B, S2);
+	event_call(&p, ASSAY_OP_EVENT_SYNC, 7, B)->flags = ASSAY_REC_WHOLE;
+	run(&p);
+	CHECK_EQ(p.wait[0].class, ASSAY_WAIT_IS_NEVER_RECORDED);
+	CHECK(p.wait[1].class == ASSAY_WAIT_IS_EXACT && p.wait[1].producer_row == ASSAY_NO_ROW);
+	return 0;
+}
+
+TEST(an_event_that_a_launch_may_have_recorded_is_not_known_to_be_unrecorded)
+{
+	program p = {0};
+	work(&p, 1, S1, 10, 20)->flags = ASSAY_REC_MAY_RECORD;
+	event_call(&p, ASSAY_OP_CREATE, 3, A);
+	wait(&p, 4, S2, A); /* the launch came before the event was made */
+	work(&p, 5, S1, 50, 60)->flags = ASSAY_REC_MAY_RECORD;
+	wait(&p, 6, S2, A);
+	run(&p);
+	CHECK_EQ(p.wait[0].class, ASSAY_WAIT_IS_NEVER_RECORDED);
+	CHECK_EQ(p.wait[1].class, ASSAY_WAIT_IS_LOST);
+	return 0;
+}

@@ -164,11 +164,25 @@ static uint32_t record_of(const world *w, uint32_t i)
 	return ASSAY_NO_ROW;
 }
 
+/* Such a wait does nothing. */
+static bool is_for_unrecorded(const world *w, uint32_t i)
+{
+	for (uint32_t k = i; k-- > 0;) {
+		if (is_record(w, k, w->call[i].event))
+			return false;
+		if (is_lifetime(w, k, w->call[i].event))
+			return w->call[k].op == ASSAY_OP_CREATE;
+	}
+	return false;
+}
+
 static bool is_command(const world *w, uint32_t i)
 {
 	const assay_sweep_rec *r = &w->call[i];
 	if (r->op == ASSAY_OP_LAUNCH)
 		return true;
+	if (r->op == ASSAY_OP_WAIT && is_for_unrecorded(w, i))
+		return false;
 	return (r->op == ASSAY_OP_RECORD || r->op == ASSAY_OP_WAIT) && !r->flags &&
 	       !w->in_capture[i] && !(r->op == ASSAY_OP_WAIT && w->of_capture[i]);
 }
