@@ -14,7 +14,7 @@ ORDER = {"EventRecord": ("event", None, None), "EventRecordWithFlags": ("event",
          "EventQuery": ("event", None, None), "StreamSynchronize": (None, None, None), "StreamQuery": (None, None, None),
          "DeviceSynchronize": (None, None, None), "EventCreate": ("event", None, None), "EventDestroy": ("event", None, None),
          "StreamCreateWithFlags": (None, "flags", None), "StreamCreateWithPriority": (None, "flags", None),
-         "StreamBeginCapture": (None, None, None), "StreamEndCapture": (None, "graph", None),
+         "StreamDestroy": (None, None, None),          "StreamBeginCapture": (None, None, None), "StreamEndCapture": (None, "graph", None),
          "GraphAddEventRecordNode": ("event", "graph", None), "GraphAddEventWaitNode": ("event", "graph", None),
          "GraphAddChildGraphNode": (None, "graph", "childGraph"), "GraphInstantiate": (None, "graphExec", "graph"),
          "GraphExecEventRecordNodeSetEvent": ("event", "graphExec", "node"),
@@ -99,7 +99,8 @@ class Recording:
 
     def work(self, w):
         if w.copy:
-            body = struct.pack("<QBBBBIII", 4096, 10, 3, 3, 1, w.copy[0], w.copy[1], 0)
+            kind, to = (2, 1) if w.copy[1] is None else (10, 3)
+            body = struct.pack("<QBBBBIII", 4096, kind, 3, to, to == 3, w.copy[0], w.copy[1] or 0, 0)
             self.put(self.records, COPY, 0, self.work_head(w) + body)
         else:
             body = struct.pack("<I3I3HH3I2I2HIqq", self.string(w.name), 1, 1, 1, 64, 1, 1, 0xffff, NONE, NONE, NONE, NONE, NONE,
@@ -115,7 +116,7 @@ class Recording:
         if s.legacy and not self.p.cuda and not s.ran:
             return
         self.put(self.head, STREAM, 0, struct.pack("<QIIIIiIqq", s.handle if known and not (self.p.cuda and s.owner is not None) else 0, s.number, context,
-                                                   device, flags, 0, 0, 0, 0))
+                                                   device, flags, 0, 0, s.made, s.gone))
 
     def waits_of_vendor(self):
         kinds = {"Event Sync": 1, "Stream Wait Event": 2, "Stream Sync": 3, "Context Sync": 4}
@@ -143,7 +144,7 @@ class Recording:
                                                        2 ** 36, 100, 32, bytes(16)))
             if p.cuda:
                 self.put(self.head, CONTEXT, 0, struct.pack("<IIII", d + 1, d, 7, 0))
-        for s in p.streams:
+        for s in p.streams + p.gone:
             self.stream(s)
         for c in p.calls:
             if not (p.cuda and c.name == "SetDevice"):

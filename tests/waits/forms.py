@@ -5,8 +5,13 @@ import sqlite3
 
 import capture
 
-NUMBERS = ("flags", "value", "deviceId", "count", "retval", "priority", "numDevices", "numExtSems", "size", "mode")
+NUMBERS = ("flags", "value", "deviceId", "count", "retval", "priority", "numDevices", "numExtSems", "size", "mode", "kind")
 FIRST_NODE = 2  # two processors come before the GPUs in the system's list of agents
+
+
+def copy_kind(w):
+    """As AMD numbers them: 3 to the host, 4 between devices."""
+    return 3 if w.copy[1] is None else 4
 
 
 def us(ns):
@@ -19,8 +24,11 @@ def kineto_call(p, c, prefix, args):
             "ts": us(c.start), "dur": us(c.dur), "args": a}
 
 
+KINETO_COPIES = {3: "Memcpy DtoH (Device -> Pageable)", 4: "Memcpy PtoP (Device -> Device)"}
+
+
 def kineto_works(p):
-    return [{"ph": "X", "cat": "gpu_memcpy" if w.copy else "kernel", "name": "Memcpy PtoP (Device -> Device)" if w.copy else w.name, "pid": w.stream.device,
+    return [{"ph": "X", "cat": "gpu_memcpy" if w.copy else "kernel", "name": KINETO_COPIES[copy_kind(w)] if w.copy else w.name, "pid": w.stream.device,
              "tid": w.stream.number, "ts": us(w.start), "dur": us(w.dur),
              "args": {"device": w.stream.device, "stream": w.stream.number, "correlation": w.corr}} for w in p.works]
 
@@ -54,7 +62,7 @@ UNSHOWN = ("SetDevice", "StreamCreateWithFlags", "StreamCreateWithPriority", "Ev
 def kineto_cuda(programs, rng, folder):
     """Kineto on NVIDIA: sync rows that name record calls, no handles, no choice of device."""
     def rows(p):
-        idle = {(s.device, s.number) for s in p.streams if not s.ran} if rng.random() < 0.5 else ()
+        idle = {(s.device, s.number) for s in p.streams + p.gone if not s.ran} if rng.random() < 0.5 else ()
         for c in p.calls:
             if c.name not in UNSHOWN:
                 yield kineto_call(p, c, "cuda", {})
@@ -88,8 +96,12 @@ def handle(n):
     return {"handle": n}
 
 
+def node(device):
+    return 0 if device is None else FIRST_NODE + device
+
+
 def agent(device):
-    return handle(0xa000 + FIRST_NODE + device)
+    return handle(0xa000 + node(device))
 
 
 def agents(p):
@@ -112,7 +124,7 @@ def json_call(p, c, ops):
 
 def json_work(p, w, names):
     if w.copy:
-        return {**span("MEMORY_COPY", 4, w.corr, w.start, w.start + w.dur), "thread_id": p.pid * 10,
+        return {**span("MEMORY_COPY", copy_kind(w), w.corr, w.start, w.start + w.dur), "thread_id": p.pid * 10,
                 "src_agent_id": agent(w.copy[0]), "dst_agent_id": agent(w.copy[1]), "bytes": 4096,
                 "stream_id": handle(w.stream.number)}
     info = {"agent_id": agent(w.stream.device), "queue_id": handle(w.stream.queue), "kernel_id": names.index(w.name),
@@ -166,8 +178,8 @@ def rocprof_csv(programs, rng, folder):
                  for c in p.calls]
         kernels = [["KERNEL_DISPATCH", f"Agent {FIRST_NODE + w.stream.device}", w.stream.queue, w.stream.number, p.pid * 10,
                     w.corr, 1, w.name, w.corr, w.start, w.start + w.dur] for w in p.works if not w.copy]
-        copies = [["MEMORY_COPY", COPIES[4], w.stream.number, f"Agent {FIRST_NODE + w.copy[0]}",
-                   f"Agent {FIRST_NODE + w.copy[1]}", w.corr, w.start, w.start + w.dur] for w in p.works if w.copy]
+        copies = [["MEMORY_COPY", COPIES[copy_kind(w)], w.stream.number, f"Agent {node(w.copy[0])}",
+                   f"Agent {node(w.copy[1])}", w.corr, w.start, w.start + w.dur] for w in p.works if w.copy]
         for rows in (calls, kernels, copies):
             rng.shuffle(rows)
         times = ["Correlation_Id", "Start_Timestamp", "End_Timestamp"]
@@ -239,8 +251,8 @@ def rocpd_rows(db, p, rng):
     for i, w in enumerate(p.works):
         place = {"queue_id": w.stream.queue, "stream_id": w.stream.number, "start": w.start, "end": w.start + w.dur}
         if w.copy:
-            db.add("memory_copy", **own, **place, tid=p.pid * 10, name_id=db.string(COPIES[4]), size=4096,
-                   src_agent_id=FIRST_NODE + w.copy[0], dst_agent_id=FIRST_NODE + w.copy[1],
+            db.add("memory_copy", **own, **place, tid=p.pid * 10, name_id=db.string(COPIES[copy_kind(w)]), size=4096,
+                   src_agent_id=node(w.copy[0]), dst_agent_id=node(w.copy[1]),
                    event_id=db.event("MEMORY_COPY", w.corr))
             continue
         db.add("info_kernel_symbol", id=i, **own, kernel_name=w.name, display_name=w.name)
@@ -265,7 +277,7 @@ def rocpd(programs, rng, folder):
                    type_index=n - FIRST_NODE if gpu else n, name="gfx942" if gpu else "EPYC", extdata="{}")
         for t in range(len(p.threads)):
             db.add("info_thread", id=p.pid * 10 + t, nid=1, pid=p.pid, tid=p.pid * 10 + t, name="t")
-        for s in {s.number for s in p.streams}:
+        for s in {s.number for s in p.streams + p.gone}:
             db.add("info_stream", id=s, nid=1, pid=p.pid, name=f"Stream {s}")
         rocpd_rows(db, p, rng)
         db.db.commit()

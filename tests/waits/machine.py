@@ -1,10 +1,11 @@
 """A GPU machine that plays random programs: streams, events, default streams, several devices and threads. Knows nothing of the
 resolver: it plays the timeline and notes, of every command, the work that ended last among all it stood behind. What it saw is a list
-of plain records; forms.py and capture.py write them as profilers do. words.py, graphs.py, hidden.py and shared.py add to what
-programs do."""
+of plain records; forms.py and capture.py write them as profilers do. words.py, graphs.py, hidden.py, shared.py and
+streams.py add to what programs do."""
 from graphs import Graphs
 from hidden import Hidden
 from shared import Shared
+from streams import Streams
 from words import Words
 
 
@@ -22,6 +23,7 @@ class Stream:
         self.device, self.number, self.handle, self.blocking, self.legacy = device, number, handle, blocking, legacy
         self.owner = owner  # thread whose own default stream it is
         self.queue = 1 + number % 4  # the hardware has few
+        self.made = self.gone = 0  # when
         self.tail, self.ran = Done(), False
         self.past = set()  # all work that comes before what enters it next
 
@@ -61,9 +63,9 @@ class Sync:
         self.number = event.number if event is not None else -1
 
 
-class Program(Words, Graphs, Hidden, Shared):
+class Program(Words, Graphs, Hidden, Shared, Streams):
     """One process. cuda: what CUPTI and Kineto see; else HIP. capture: a recorder that sees more and counts its losses."""
-    DEVICES, THREADS, FAILS = [1, 1, 2, 3], [1, 1, 2], 0.05
+    DEVICES, THREADS, FAILS, IN_VAIN = [1, 1, 2, 3], [1, 1, 2], 0.05, 0.5
 
     def __init__(self, rng, pid, base, cuda, tells_device, capture=False, late=False):
         self.rng, self.pid, self.cuda, self.tells_device, self.capture = rng, pid, cuda, tells_device or capture, capture
@@ -77,7 +79,7 @@ class Program(Words, Graphs, Hidden, Shared):
         self.corr = self.kernels = self.sync_ids = 0
         self.devices = rng.choice(self.DEVICES)
         self.threads = [base + rng.randrange(1000) for _ in range(rng.choice(self.THREADS))]
-        self.began = base
+        self.began = self.now = base
         self.current = [0] * len(self.threads)
         self.tells_creation = rng.random() < 0.7
         self.sees_barriers = not cuda and rng.random() < 0.7
@@ -91,8 +93,9 @@ class Program(Words, Graphs, Hidden, Shared):
         self.start_graphs()
         self.start_hidden()
         self.start_shared()
+        self.start_streams()
         self.acts = self.choose_acts()
-        self.single_acts = [act for act in self.acts if act not in (self.capture_graph, self.renew_event)]
+        self.single_acts = [act for act in self.acts if act not in (self.capture_graph, self.renew_event, self.renew_stream)]
         self.left = rng.randrange(10, 50)
 
     def make_streams(self):
@@ -110,7 +113,7 @@ class Program(Words, Graphs, Hidden, Shared):
         acts = [self.launch] * 9 + [self.record] * 5 + [self.stream_wait] * 4 + [
             self.event_sync, self.stream_sync, self.device_sync] * 2 + [self.set_device, self.peer_copy, self.launch_with_events,
             self.own_stream, self.query, self.launch_together, self.renew_event]
-        return acts + self.word_acts() + self.graph_acts() + self.hidden_acts() + self.shared_acts()
+        return acts + self.word_acts() + self.graph_acts() + self.hidden_acts() + self.shared_acts() + self.stream_acts()
 
     # what is seen
 
@@ -121,7 +124,7 @@ class Program(Words, Graphs, Hidden, Shared):
 
     def call(self, t, name, args, dur, status=0, shown=True, stream=None, parts=()):
         corr, start = self.numbered.pop(t, 0) or self.next_corr(), self.threads[t]
-        self.made[corr] = start
+        self.made[corr] = self.now = start
         if shown:
             self.calls.append(Call(name, t, corr, start, dur, args, status, self.current[t], stream, parts))
         self.threads[t] = start + dur
@@ -152,6 +155,8 @@ class Program(Words, Graphs, Hidden, Shared):
             for o in self.streams:
                 if o.device == s.device and o.blocking:
                     done = done.join(o.tail)
+            for o in self.gone_before(s):
+                done = done.join(o.tail)
         elif s.blocking:
             done = done.join(self.streams[s.device].tail)
         return done
@@ -159,7 +164,7 @@ class Program(Words, Graphs, Hidden, Shared):
     def enter(self, s):
         before = [o for o in self.streams if o.device == s.device and o.blocking] if s.legacy else \
             [self.streams[s.device]] if s.blocking else []
-        for o in before:
+        for o in before + self.gone_before(s):
             s.past |= o.past
         s.tail = self.behind(s)
         s.past.add(s.tail.kernel)
@@ -170,6 +175,8 @@ class Program(Words, Graphs, Hidden, Shared):
 
     def spelled(self, s, name, args):
         """Calls on a thread's own stream give its handle, or none in a form of the call that means it."""
+        if s.legacy:
+            return name, {**args, "stream": self.rng.choice([0, 0, 1])}
         if s.owner is None or self.rng.random() < 0.5:
             return name, {**args, "stream": s.handle}
         return name + ("_ptsz" if self.cuda else "_spt"), {**args, "stream": 0}
@@ -233,7 +240,10 @@ class Program(Words, Graphs, Hidden, Shared):
     def launch_with_events(self, t):
         """HIP's launches that record an event when the kernel starts and one when it ends."""
         s, first, last = self.pick(t), self.rng.choice(self.events + [None]), self.rng.choice(self.events + [None])
-        if self.cuda or first is last:
+        if first is last:
+            return
+        if self.cuda:
+            self.launch_with_attribute(t, s, last)
             return
         corr, at = self.call(t, "ExtLaunchKernel", {"stream": s.handle, "startEvent": first.handle if first else 0,
                                                     "stopEvent": last.handle if last else 0}, 4000, stream=s)
@@ -243,9 +253,17 @@ class Program(Words, Graphs, Hidden, Shared):
         if last:
             self.note_record(last, corr, s, s.tail)
 
+    def launch_with_attribute(self, t, s, e):
+        """CUDA's launches may record an event when their kernel is over; no argument of the call says so."""
+        name, args = self.spelled(s, "LaunchKernelExC", {})
+        corr, at = self.call(t, name, args, 4000, stream=s)
+        self.run_kernel(s, corr, at)
+        if e:
+            self.note_record(e, corr, s, s.tail)
+
     def record(self, t, e=None):
         s, e = self.pick(t), e or self.rng.choice(self.events)
-        failed = not self.cuda and self.rng.random() < self.FAILS
+        failed = self.fails()
         name, args = self.spelled(s, "EventRecord", {"event": e.handle})
         corr, at = self.call(t, name, args, 1500, int(failed), not self.loses(), stream=s)
         if failed:
@@ -253,27 +271,42 @@ class Program(Words, Graphs, Hidden, Shared):
         self.note_record(e.origin, corr, s, self.enter(s))
         self.see_barrier(False, corr, e, s, at, max(at, s.tail.end), s.queue)
 
+    def fails(self):
+        """Only where somebody records what calls return."""
+        return (self.capture or not self.cuda) and self.rng.random() < self.FAILS
+
     def renew_event(self, t):
         """The event is destroyed and another one made, often at the same address. What waits for it goes on."""
-        i = self.rng.randrange(3)
+        i, shown = self.rng.randrange(3), self.tells_creation or self.capture
         old = self.events[i]
-        self.call(t, "EventDestroy", {"event": old.handle}, 500, shown=self.tells_creation)
+        self.call(t, "EventDestroy", {"event": old.handle}, 500, shown=shown)
         moved = self.rng.random() < 0.3
         self.made_events += 1
         self.events[i] = Event(old.handle + 0x200 if moved else old.handle, self.made_events)
-        self.call(t, "EventCreate", {"event": self.events[i].handle}, 500, shown=self.tells_creation)
+        self.call(t, "EventCreate", {"event": self.events[i].handle}, 500, shown=shown)
+        self.meet(t)
+
+    def meet(self, t):
+        """The other threads go on when this one is done: they use what it has made."""
+        self.threads = [max(time, self.threads[t]) for time in self.threads]
 
     def stream_wait(self, t, e=None):
         s, e = self.rng.choice(self.streams), e or self.rng.choice(self.events)
-        if not e.done or s.owner not in (None, t):
+        in_vain = e in self.events and self.rng.random() < self.IN_VAIN
+        if s.owner not in (None, t) or not (e.done or in_vain):
             return
         if s.legacy:
             s = self.streams[self.current[t]]
         if s.owner is not None and s.device != self.current[t]:
             return
-        shown = not self.loses()
+        shown, failed = not self.loses(), self.fails()
         name, args = self.spelled(s, "StreamWaitEvent", {"event": e.handle, "flags": 0})
-        corr, at = self.call(t, name, args, 1500, shown=shown, stream=s)
+        corr, at = self.call(t, name, args, 1500, int(failed), shown=shown, stream=s)
+        if failed:
+            return
+        if not e.done:  # never recorded: the call does nothing
+            self.truth[corr] = Done()
+            return
         if shown or self.rng.random() < 0.5:
             self.see_sync("Stream Wait Event", corr, s.device, s.number, at, 1000, e)
         if e.done.end > at and e.stream is not s:  # HIP leaves out what is over, or in order anyway
@@ -309,7 +342,7 @@ class Program(Words, Graphs, Hidden, Shared):
 
     def device_sync(self, t):
         done = Done()
-        for s in self.streams:
+        for s in self.streams + self.gone:
             if s.device == self.current[t]:
                 done = done.join(s.tail)
         corr, at, dur = self.block(t, "DeviceSynchronize", {}, done)
@@ -345,6 +378,8 @@ class Program(Words, Graphs, Hidden, Shared):
                 ranked = {"priority": self.rng.choice([-1, 0])} if self.rng.random() < 0.3 else {}
                 self.call(0, "StreamCreateWithPriority" if ranked else "StreamCreateWithFlags",
                           {"stream": s.handle, "flags": 0 if s.blocking else 1, **ranked}, 1000)
+        for e in self.events if self.tells_creation else []:
+            self.call(0, "EventCreate", {"event": e.handle}, 500)
         self.make_graphs_known()
 
     # playing
@@ -359,8 +394,9 @@ class Program(Words, Graphs, Hidden, Shared):
         t = min(range(len(self.threads)), key=lambda i: self.threads[i])
         self.threads[t] += self.rng.randrange(500, 20000)
         t = min(range(len(self.threads)), key=lambda i: self.threads[i])
-        self.overtake(t)
-        self.rng.choice(self.acts)(t)
+        self.now = self.threads[t]
+        beside = self.overtake(t)
+        self.rng.choice(self.single_acts if beside else self.acts)(t)
         self.numbered.clear()
         self.left -= 1
 
@@ -369,20 +405,21 @@ class Program(Words, Graphs, Hidden, Shared):
         would have returned."""
         other = len(self.threads) - 1 - t
         if other == t or self.rng.random() < 0.8 or self.threads[other] > self.threads[t] + 100000:
-            return
+            return False
         self.numbered[t] = self.next_corr()
         self.threads[t] = max(self.threads[t], self.threads[other] - self.rng.randrange(400))
         self.threads[other] = max(self.threads[other], self.threads[t] + self.rng.randrange(1, 400))
         self.rng.choice(self.single_acts)(other)
+        return True
 
     def end(self):
         self.hide()
-        return max(self.threads + [s.tail.end for s in self.streams])
+        return max(self.threads + [s.tail.end for s in self.streams + self.gone])
 
 
 class Plain(Program):
     """One thread and one device, kernels, events and waits: nothing is hidden, lost or at once."""
-    DEVICES, THREADS, FAILS = [1], [1], 0
+    DEVICES, THREADS, FAILS, IN_VAIN = [1], [1], 0, 0
 
     def __init__(self, rng, pid, base, cuda, capture):
         super().__init__(rng, pid, base, cuda, True, capture)

@@ -59,7 +59,7 @@ class Truth:
         self.vague = {corr for p in programs for corr in p.vague}
 
     def allows(self, wait):
-        if wait["class"] == "captured":
+        if wait["class"] in ("captured", "failed_call"):
             return wait["correlation"] not in self.of
         if wait["correlation"] in self.nothing and wait["satisfied"] in (True, None):
             return True
@@ -73,8 +73,8 @@ def story(p):
         yield c.start, f"{c.corr} thread {c.thread} {c.name} until {c.start + c.dur} {c.args} status {c.status} device {c.device}{hidden}"
     for w in p.works:
         yield w.start, f"    {w.name} until {w.start + w.dur} of {w.corr} on device {w.stream.device} stream {w.stream.number}"
-    for s in p.streams:
-        yield 0, f"stream {s.number} of device {s.device} is {hex(s.handle)}{' blocking' if s.blocking else ''}"
+    for s in p.streams + p.gone:
+        yield s.made, f"stream {s.number} of device {s.device} is {hex(s.handle)}{' blocking' if s.blocking else ''}"
     for off in p.off:
         yield off[0], f"nothing is recorded until {off[1]}"
 
