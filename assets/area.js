@@ -67,18 +67,18 @@ export function sumMarked(timeline) {
 }
 
 // Shares are of the self times of all, and so sum to the whole however many run at once.
-const numberColumns = (rows) => [
+const numberColumns = (rows, { average }) => [
 	{ title: "count", number: true, value: (r) => r.count, show: (r) => formatCount(r.count) },
 	{ title: "total", number: true, value: (r) => r.total, show: (r) => formatTime(r.total) },
 	...(rows.some((r) => r.self !== r.total) ? [{ title: "self", number: true, value: (r) => r.self, show: (r) => formatTime(r.self) }] : []),
-	{ title: "average", number: true, spare: true, value: (r) => r.total / r.count, show: (r) => formatTime(r.total / r.count) },
+	...(!average ? [] : [{ title: "average", number: true, spare: true, value: (r) => r.total / r.count, show: (r) => formatTime(r.total / r.count) }]),
 	{ title: "share", number: true, value: (r) => r.self, show: (r) => formatPercent(r.self, rows.reduce((sum, o) => sum + o.self, 0)) },
 ];
 
 export function nameTable(timeline, rows, caption) {
 	const { data, colour } = timeline, href = (r) => `#${data.tag}span=${r.span}`;
 	return makeTable([
-		...numberColumns(rows),
+		...numberColumns(rows, { average: true }),
 		{
 			title: "name", name: true, value: (r) => spanName(data, r.span),
 			show: (r) => el("span", { title: spanName(data, r.span) }, swatch(COLOURS[colour[r.span]]), el("a", { href: href(r) }, shortName(spanName(data, r.span)))),
@@ -94,7 +94,7 @@ function classTable(timeline, rows) {
 		for (const key of ["count", "total", "self"])
 			sum[key] += r[key];
 	}
-	return makeTable([...numberColumns(rows),
+	return makeTable([...numberColumns(rows, { average: false }),
 		{ title: "class", value: (r) => r.name, show: (r) => el("span.nowrap", {}, swatch(COLOURS[colour[r.span]]), r.name) },
 	], [...sums.values()], { caption: "By class", rows: 12, sort: 1 });
 }

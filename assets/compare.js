@@ -40,10 +40,19 @@ function stepLine(diff) {
 	el("a.step-bar", { href: "#parts", "aria-label": "Where the time of a step went, before and after" }, parts("a_ns"), parts("b_ns")));
 }
 
+// Paths without the folders that all of them begin with.
+function apart(paths) {
+	const parts = paths.map((path) => path.split("/")), shortest = Math.min(...parts.map((p) => p.length));
+	let same = 0;
+	while (same < shortest - 1 && parts.every((p) => p[same] === parts[0][same]))
+		same++;
+	return parts.map((p) => p.slice(same).join("/"));
+}
+
 export function compareHeader(runs, diff, button) {
 	return el("header", {},
 		el("div.line", {}, el("h1", {}, "Before and after"),
-			el("div.ran", {}, ...runs.map((run, i) => el("p.named", { title: runTitle(run, true) }, el("span.muted", {}, `${NAMES[i]} `), runTitle(run, true)))), button),
+			el("div.ran", {}, ...apart(runs.map((run) => runTitle(run, true))).map((name, i) => el("p.named", { title: runTitle(runs[i], true) }, el("span.muted", {}, `${NAMES[i]} `), name))), button),
 		stepLine(diff));
 }
 

@@ -38,7 +38,7 @@ export function pairPanel(timelines, times, lanes, title) {
 	const sums = timelines.map((t, i) => sumByName(t, lanes[i], ...times[i]));
 	const link = (r) => el("a", { href: `#${timelines[r.side].data.tag}span=${r.span}` }, shortName(r.key));
 	return el("div.area", {}, el("h3.name", {}, title),
-		el("div.columns", {}, pairTable(timelines, pairs(timelines, sums, classOf), "class", (r) => r.key), pairTable(timelines, pairs(timelines, sums, spanName), "name", link)));
+		el("div.columns", {}, pairTable(timelines, pairs(timelines, sums, spanName), "name", link), pairTable(timelines, pairs(timelines, sums, classOf), "class", (r) => r.key)));
 }
 
 // Two usual steps of each, on the GPU.

@@ -75,8 +75,9 @@ export function helpDialog() {
 
 function zoomTo(t) {
 	const { start, dur } = t.data;
-	const [a, b] = t.measure ? [Math.min(...t.measure), Math.max(...t.measure)]
-		: t.selected >= 0 ? [start[t.selected], start[t.selected] + dur[t.selected]] : [0, t.data.length_ns];
+	const [a, b] = t.selected >= 0 ? [start[t.selected], start[t.selected] + dur[t.selected]]
+		: t.measure ? [Math.min(...t.measure), Math.max(...t.measure)]
+		: [0, t.data.length_ns];
 	const length = Math.max(10, b - a);
 	t.show(a - length * 0.05, length * 1.1);
 }
@@ -105,10 +106,8 @@ function beside(t, step) {
 }
 
 function showTip(t, event, span) {
-	if (span < 0) {
-		t.tip.style.display = "none";
-		return;
-	}
+	if (span < 0)
+		return t.hideTip();
 	t.tip.replaceChildren(el("b", {}, spanName(t.data, span).slice(0, 300)), el("br"),
 		`${formatTime(t.data.dur[span])}, ${t.data.enums["span.kind"][t.data.kind[span]]}`);
 	t.tip.style.display = "block";
@@ -140,6 +139,7 @@ function dragging(t, strip, event) {
 			t.show(started - (x - x0) * t.scale, t.width * t.scale);
 			t.view.scrollTop = top - (e.clientY - y0);
 		} else {
+			t.hideTip();
 			t.measure = [t.time(x0), t.time(Math.max(0, Math.min(x, t.width)))];
 			t.band = strip === t.lanes ? [Math.min(first, y), Math.max(first, y)] : null;
 			t.dirty();
@@ -149,12 +149,14 @@ function dragging(t, strip, event) {
 		removeEventListener("pointermove", move);
 		removeEventListener("pointerup", up);
 		removeEventListener("pointercancel", up);
-		if (moved && !panning)
-			t.onmeasure();
-		else if (!moved && strip === t.lanes)
+		if (moved && !panning) {
+			t.measured();
+		} else if (!moved && strip === t.lanes) {
+			t.measure = t.band = null;
 			t.select(t.spanAt(e.offsetX, e.offsetY + t.view.scrollTop), false);
-		else if (!moved && strip === t.ruler)
+		} else if (!moved && strip === t.ruler) {
 			openNote(t, t.notes.at(t, e.offsetX));
+		}
 	};
 	addEventListener("pointermove", move);
 	addEventListener("pointerup", up);

@@ -1,6 +1,6 @@
 // Values over time as small pictures.
 import { svg } from "./dom.js";
-import { extremes } from "./format.js";
+import { extremes, roundStep } from "./format.js";
 
 const MOST_POINTS = 600;
 
@@ -34,10 +34,10 @@ const WIDE_CHART = 1000, HIGH_CHART = 170, FOOT = 20;
 export function chart(data, lines, label, show, time) {
 	const all = lines.map(([series]) => thinned(data, series)), [, high] = extremes(all.flat().map(([, v]) => v)), length = data.length_ns || 1;
 	const x = (t) => WIDE_CHART * t / length, y = (v) => HIGH_CHART - FOOT - (HIGH_CHART - FOOT - 16) * v / (high || 1);
-	const level = (v) => [svg("path.grid", { d: `M0 ${y(v)}H${WIDE_CHART}` }), svg("text", { x: 4, y: y(v) - 4 }, show(v))];
+	const step = roundStep(length / 6), level = (v) => [svg("path.grid", { d: `M0 ${y(v)}H${WIDE_CHART}` }), svg("text", { x: 4, y: y(v) - 4 }, show(v))];
 	return svg("svg.chart", { viewBox: `0 0 ${WIDE_CHART} ${HIGH_CHART}`, role: "img", "aria-label": label },
 		...level(0), ...level(high / 2), ...level(high),
-		...[0.25, 0.5, 0.75].map((share) => svg("text", { x: WIDE_CHART * share, y: HIGH_CHART - 4, "text-anchor": "middle" }, time(length * share))),
+		...Array.from({ length: Math.ceil(length / step) - 1 }, (_, i) => svg("text", { x: x((i + 1) * step), y: HIGH_CHART - 4, "text-anchor": "middle" }, time((i + 1) * step))),
 		...all.map((points, i) => {
 			const line = svg("path.line", { d: steppedPath(points, x, y) });
 			line.style.stroke = `var(${lines[i][1]})`;

@@ -245,24 +245,22 @@ export class Levels {
 
 	// The longest span of [from, to), which is not empty.
 	longest(from, to) {
-		let best = from, level = -1;
-		const dur = this.dur;
-		const take = (at) => {
-			const s = level < 0 ? at : this.longestIn[level][at];
-			if (dur[s] > dur[best])
-				best = s;
+		const { dur, longestIn } = this;
+		let best = from, most = dur[from], level = null; // of the spans themselves, then of blocks
+		const take = (at, end) => {
+			for (; at < end; at++) {
+				const s = level ? level[at] : at, d = dur[s];
+				if (d > most)
+					[best, most] = [s, d];
+			}
 		};
-		while (to - from > 2 * BLOCK && level + 1 < this.longestIn.length) {
-			for (; from % BLOCK; from++)
-				take(from);
-			for (; to % BLOCK; to--)
-				take(to - 1);
-			from /= BLOCK;
-			to /= BLOCK;
-			level++;
+		for (let depth = 0; to - from > 2 * BLOCK && depth < longestIn.length; depth++) {
+			const first = Math.ceil(from / BLOCK), last = Math.floor(to / BLOCK);
+			take(from, first * BLOCK);
+			take(last * BLOCK, to);
+			[from, to, level] = [first, last, longestIn[depth]];
 		}
-		for (; from < to; from++)
-			take(from);
+		take(from, to);
 		return best;
 	}
 

@@ -103,3 +103,9 @@ export function decoded(text) {
 
 // Units of texts that terminals have too, which have no µ.
 export const units = (text) => text.replace(/(\d) us\b/g, "$1 µs");
+
+// A distance of marks that is not below a rough one: 1, 2 or 5 of its power of ten.
+export function roundStep(rough) {
+	const power = 10 ** Math.floor(Math.log10(rough));
+	return power * ([1, 2, 5].find((m) => m * power >= rough) ?? 10);
+}

@@ -31,7 +31,7 @@ import { tablesOf } from "./tables.js";
 import { Tabs } from "./tabs.js";
 import { Timeline } from "./timeline.js";
 import { rowsAsText } from "./twin.js";
-import { hasAddress, keepHash, readHash } from "./view.js";
+import { hasAddress, isWhole, keepHash, readHash } from "./view.js";
 
 function themeButton(timelines) {
 	const root = document.documentElement;
@@ -125,7 +125,7 @@ function stage(runs, timelines, help, changed, { area, nothing }) {
 			try {
 				timelines.forEach((t) => t.mark(runQuery(t, box.value)));
 				const matches = timelines.map((t) => t.match).filter(Boolean), sum = (key) => matches.reduce((all, m) => all + m[key], 0);
-				found.textContent = matches.length ? `${formatCount(sum("count"))} events, ${formatTime(sum("total"))} in all` : "";
+				found.textContent = matches.length ? `${formatCount(sum("count"))} events, ${formatTime(sum("total"))}` : "";
 				box.removeAttribute("aria-invalid");
 			} catch (error) {
 				timelines.forEach((t) => t.mark(null));
@@ -222,6 +222,24 @@ function follow({ timelines, tabs, box, notes }, hash = location.hash) {
 			FOLLOW[part.what](t, part);
 		}
 	}
+}
+
+// Goes where a whole address leads: what it does not have is undone first.
+function restore(place, hash) {
+	const parts = readHash(hash), has = (what, tag = "") => parts.some((p) => p.what === what && (p.tag ?? "") === tag);
+	for (const t of place.timelines) {
+		t.measure = t.band = null;
+		t.select(-1, false);
+		if (t.path && !has("show", t.data.tag))
+			togglePath(t, false);
+		if (!has("view", t.data.tag))
+			t.showSteady();
+	}
+	if (place.box.value && !has("q")) {
+		place.box.value = "";
+		place.box.dispatchEvent(new Event("input"));
+	}
+	follow(place, hash);
 }
 
 // Ways from tables and findings to what they are about.
@@ -329,7 +347,13 @@ async function build(page) {
 	bench.classList.toggle("blank", timelines.every((t) => !t.data.spans && !t.series.length)); // nothing to draw
 	const place = { timelines, tabs, box: made.box, notes: made.notes };
 	// by then the address may have been brought up to date, which would drop where the link leads
-	addEventListener("hashchange", (e) => follow(place, new URL(e.newURL).hash));
+	let restored = ""; // the address that was gone back to
+	addEventListener("popstate", (e) => {
+		restored = isWhole(e.state) ? location.href : "";
+		if (restored)
+			restore(place, location.hash);
+	});
+	addEventListener("hashchange", (e) => e.newURL !== restored && follow(place, new URL(e.newURL).hash));
 	// the same link twice changes no hash; menus close when something else is pressed
 	document.addEventListener("click", (e) => {
 		page.querySelectorAll(".drop[open]").forEach((menu) => { menu.open = menu.contains(e.target); });
@@ -344,6 +368,8 @@ async function build(page) {
 	timelines.forEach((t) => t.resize());
 	made.notes.recall();
 	follow(place);
+	if (hasAddress())
+		history.replaceState({ whole: true }, "");
 	if (!diff)
 		timelines[0].onchange = changed;
 	timelines.forEach((t) => { t.onlanes = changed; });

@@ -5,7 +5,7 @@
 // every zoom shows all spans, and zooming in ends at each single one.
 import { Levels, markOf, spanName } from "./data.js";
 import { el } from "./dom.js";
-import { formatCount, formatTime, shortName } from "./format.js";
+import { formatCount, formatTime, roundStep, shortName } from "./format.js";
 import { laneLabels } from "./labels.js";
 import { COLOURS, INFERRED, SHADES, colourSpans, pixelTable, resolve } from "./palette.js";
 import { drawPath } from "./path.js";
@@ -28,12 +28,6 @@ function delaysOf(data) {
 		out.push([end - w.delayed[i], end, span]);
 	}
 	return out;
-}
-
-// Steps of 1, 2 or 5 that leave about `pixels` between marks.
-function tickStep(scale, pixels) {
-	const rough = scale * pixels, power = 10 ** Math.floor(Math.log10(rough));
-	return power * ([1, 2, 5].find((m) => m * power >= rough) ?? 10);
 }
 
 export class Timeline {
@@ -134,6 +128,7 @@ export class Timeline {
 		this.accent = resolve("--accent");
 		this.hatchInferred = hatch(this.lanes.ctx, resolve("--inferred-stripe"));
 		this.hatchWait = hatch(this.lanes.ctx, resolve("--wait"));
+		this.bars = null;
 		this.groundPixel = (255 << 24 | this.ground[2] << 16 | this.ground[1] << 8 | this.ground[0]) >>> 0;
 		this.dirty();
 	}
@@ -145,7 +140,8 @@ export class Timeline {
 			return;
 		const rows = Math.max(FEWEST_SERIES, Math.floor(this.root.clientHeight * SHARE_OF_SERIES / SERIES));
 		this.bottom.style.maxHeight = `${rows * SERIES + 1}px`; // whole rows, the others by scrolling
-		const width = Math.max(100, this.view.clientWidth - this.labels.offsetWidth), { framed } = this;
+		// either part may have a bar to scroll it by
+		const inside = Math.min(this.view.clientWidth, this.bottom.clientWidth || Infinity), width = Math.max(100, inside - this.labels.offsetWidth), { framed } = this;
 		this.width = width;
 		this.overview.resize(width, OVERVIEW, ratio);
 		this.ruler.resize(width, RULER, ratio);
@@ -155,7 +151,7 @@ export class Timeline {
 			this.showSteady();
 		else if (framed === "all")
 			this.showAll();
-		this.overviewRow = null;
+		this.bars = null;
 		this.dirty();
 	}
 
@@ -187,6 +183,7 @@ export class Timeline {
 		this.scale = Math.max(0.01, Math.min(length / this.width, this.fit()[1] * 1.5));
 		const slack = this.width * this.scale * 0.5;
 		this.t0 = Math.max(-slack, Math.min(t, this.data.length_ns - this.width * this.scale + slack));
+		this.hideTip();
 		this.dirty();
 		this.onchange();
 	}
@@ -238,9 +235,15 @@ export class Timeline {
 		return this.rowOfLane.get(this.laneOf(span)) ?? null;
 	}
 
+	// What lies under the pointer changes without it.
+	hideTip() {
+		this.tip.style.display = "none";
+	}
+
 	// Select a span, and bring it into view when asked.
 	select(span, reveal) {
 		this.selected = span;
+		this.hideTip();
 		if (span >= 0 && reveal) {
 			const { start, dur } = this.data;
 			const length = Math.max(dur[span] * 4, 2000);
@@ -276,6 +279,14 @@ export class Timeline {
 		const rows = (lanes ?? []).map((i) => this.rowOfLane.get(this.data.lanes[i])?.row);
 		this.measure = [from, to];
 		this.band = rows.length === 2 && rows.every(Boolean) ? [rows[0].y + 1, rows[1].y + rows[1].height - 1] : null;
+		this.measured();
+	}
+
+	// An area was selected, and so no event is.
+	measured() {
+		this.selected = -1;
+		this.arrows = this.underlined = [];
+		this.hideTip();
 		this.dirty();
 		this.onmeasure();
 	}
@@ -325,8 +336,9 @@ export class Timeline {
 		this.drawLanes();
 		this.drawRuler();
 		this.drawOverview();
-		this.drawTelemetry();
-		this.corner.textContent = `${formatTime(this.width * this.scale)} shown`;
+		if (!this.bottom.hidden)
+			this.drawTelemetry();
+		setText(this.corner, `${formatTime(this.width * this.scale)} shown`);
 		this.frames++;
 		this.drawMs = performance.now() - begun;
 	}
@@ -336,7 +348,7 @@ export class Timeline {
 		const { start, dur } = this.data, { levels, colour } = this;
 		const width = pixels.length, scale = this.scale / this.ratio, t0 = this.t0, match = this.match ?? this.path;
 		const dimmed = COLOURS.length;
-		const table = this.pixels, full = SHADES - 1;
+		const table = this.pixels, full = SHADES - 1, { sum } = levels;
 		pixels.fill(this.groundPixel);
 		const t1 = t0 + width * scale;
 		let i = levels.endsAfter(t0, lane.first, lane.last);
@@ -363,7 +375,7 @@ export class Timeline {
 			if (j - 1 > i && dur[j - 1] >= 1.5 * scale)
 				j--; // drawn as itself in the next round
 			const over = Math.max(0, start[j - 1] + dur[j - 1] - end);
-			const share = Math.min(1, Math.max(0, (levels.sum[j] - levels.sum[i] - over) / scale));
+			const share = Math.min(1, Math.max(0, (sum[j] - sum[i] - over) / scale));
 			const hits = match ? match.before[j] - match.before[i] : 0;
 			let best = levels.longest(i, j);
 			if (hits && !match.hit[best])
@@ -380,28 +392,25 @@ export class Timeline {
 	}
 
 	drawLanes() {
-		const { ctx, canvas } = this.lanes, ratio = this.ratio;
-		const w = canvas.width, h = canvas.height;
-		if (!this.lanes.image)
-			this.lanes.image = new ImageData(w, h);
-		const buffer = new Uint32Array(this.lanes.image.data.buffer);
-		buffer.fill(this.groundPixel);
-		const pixels = new Uint32Array(w), labels = [], stripes = [];
+		const { ctx, canvas } = this.lanes, ratio = this.ratio, w = canvas.width, h = canvas.height;
+		const image = this.lanes.image ??= new ImageData(w, h), buffer = new Uint32Array(image.data.buffer);
+		const pixels = this.rowPixels?.length === w ? this.rowPixels : this.rowPixels = new Uint32Array(w), labels = [], stripes = [];
 		const top = this.view.scrollTop, bottom = top + this.lanes.height;
-		for (const g of this.shown) {
-			if (g.y > bottom || g.y + g.height < top)
+		let done = 0; // device rows from the top that are written
+		for (const row of this.shown.flatMap((g) => g.y > bottom || g.y + g.height < top ? [] : g.rows)) {
+			if (row.y > bottom || row.y + row.height < top)
 				continue;
-			for (const row of g.rows) {
-				if (row.y > bottom || row.y + row.height < top)
-					continue;
-				const a = Math.round((row.y - top) * ratio), b = Math.round((row.y + row.height - top) * ratio) - 1;
-				this.rasterLane(row, pixels, labels, (row.y - top) + (row.height - 1) / 2, stripes);
-				for (let y = Math.max(0, a); y < Math.min(h, b); y++)
-					buffer.set(pixels, y * w);
-			}
+			const a = Math.max(done, Math.round((row.y - top) * ratio)), b = Math.min(h, Math.round((row.y + row.height - top) * ratio) - 1);
+			this.rasterLane(row, pixels, labels, (row.y - top) + (row.height - 1) / 2, stripes);
+			buffer.fill(this.groundPixel, done * w, a * w);
+			for (done = a; done < b; done++)
+				buffer.set(pixels, done * w);
 		}
 		ctx.setTransform(1, 0, 0, 1, 0, 0);
-		ctx.putImageData(this.lanes.image, 0, 0);
+		if (done)
+			ctx.putImageData(image, 0, 0, 0, 0, w, done);
+		ctx.fillStyle = css(this.ground);
+		ctx.fillRect(0, done, w, h - done);
 		ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
 		ctx.fillStyle = this.hatchInferred;
 		for (const [from, to, y, height] of stripes)
@@ -545,14 +554,15 @@ export class Timeline {
 	drawRuler() {
 		const r = this.ruler, { ctx } = r;
 		r.clear(css(this.panel), this.ratio);
-		const step = tickStep(this.scale, 110), t1 = this.time(this.width);
+		const step = roundStep(this.scale * 110), t1 = this.time(this.width);
 		ctx.strokeStyle = css(this.faint);
 		ctx.beginPath();
 		for (let t = Math.ceil(this.t0 / step) * step; t < t1; t += step) {
-			const x = Math.round(this.x(t)) + 0.5;
+			const x = Math.round(this.x(t)) + 0.5, text = t === 0 ? "0" : formatTick(t, step);
 			ctx.moveTo(x, 0);
 			ctx.lineTo(x, 18);
-			r.text(t === 0 ? "0" : formatTick(t, step), x + 4, 9, css(this.ink));
+			if (x + 4 + ctx.measureText(text).width <= this.width)
+				r.text(text, x + 4, 9, css(this.ink));
 		}
 		ctx.stroke();
 		this.drawSteps(r);
@@ -569,18 +579,19 @@ export class Timeline {
 	}
 
 	drawSteps(r) {
-		const step = this.data.step;
+		const step = this.data.step, { ctx } = r, shades = [0.32, 0.18].map((a) => css(this.accent, a)), ink = css(this.ink);
 		let drawn = 0; // up to here; steps inside a pixel are drawn once
 		for (let i = 0; step && i < step.n; i++) {
 			const a = this.x(step.ts[i]), b = this.x(step.ts[i] + step.dur[i]);
 			if (b < drawn || a > this.width || step.source[i] !== step.source[0])
 				continue;
 			drawn = Math.max(drawn, a) + 1;
-			r.ctx.fillStyle = css(this.accent, i % 2 ? 0.18 : 0.32);
-			r.ctx.fillRect(a, 20, Math.max(1, b - a), RULER - 21);
-			if (b - Math.max(a, 0) > 34)
-				r.text(`${b - Math.max(a, 0) > 60 ? "step " : ""}${step.number[i] >= 0 ? step.number[i] : i + 1}`,
-					Math.max(a, 0) + 4, 29, css(this.ink));
+			ctx.fillStyle = shades[i % 2];
+			ctx.fillRect(a, 20, Math.max(1, b - a), RULER - 21);
+			const from = Math.max(a, 0) + 4, room = Math.min(b, this.width) - from, number = String(step.number[i] >= 0 ? step.number[i] : i + 1);
+			const text = room < 12 ? "" : [`step ${number}`, number, ""].find((t) => ctx.measureText(t).width <= room);
+			if (text)
+				r.text(text, from, 29, ink);
 		}
 	}
 
@@ -607,13 +618,19 @@ export class Timeline {
 		return out;
 	}
 
+	// The bars of the overview, drawn once a size and theme.
+	overviewBars() {
+		const { width, height } = this.overview.canvas, bars = new OffscreenCanvas(width, height), ctx = bars.getContext("2d");
+		ctx.scale(this.ratio, this.ratio);
+		ctx.fillStyle = css(resolveOnce(this, "--compute"));
+		this.busyPixels().forEach((v, x) => ctx.fillRect(x, OVERVIEW - 1 - v * (OVERVIEW - 4), 1, v * (OVERVIEW - 4)));
+		return bars;
+	}
+
 	drawOverview() {
-		const o = this.overview;
+		const o = this.overview, [t0, scale] = this.fit();
 		o.clear(css(this.ground), this.ratio);
-		const [t0, scale] = this.fit();
-		this.overviewRow ??= this.busyPixels();
-		o.ctx.fillStyle = `rgb(${resolveOnce(this, "--compute")})`;
-		this.overviewRow.forEach((v, x) => o.ctx.fillRect(x, OVERVIEW - 1 - v * (OVERVIEW - 4), 1, v * (OVERVIEW - 4)));
+		o.ctx.drawImage(this.bars ??= this.overviewBars(), 0, 0, this.width, OVERVIEW);
 		const a = (this.t0 - t0) / scale, b = (this.time(this.width) - t0) / scale;
 		o.ctx.fillStyle = css(this.panel, 0.7);
 		o.ctx.fillRect(0, 0, a, OVERVIEW);
@@ -655,9 +672,15 @@ export class Timeline {
 			ctx.stroke();
 			const t = this.time(this.pointer ?? this.width / 2), at = lowerBound(time, t, s.first, s.first + s.n) - 1;
 			const ended = at === s.first + s.n - 1 && t > time[at] + (time[at] - time[s.first]) / s.n * 2;
-			s.readout.textContent = at >= s.first && !ended ? seriesValue(s.name, value[at]) : "";
+			setText(s.readout, at >= s.first && !ended ? seriesValue(s.name, value[at]) : "");
 		});
 	}
+}
+
+// The same text again would be laid out and painted again.
+function setText(element, text) {
+	if (element.textContent !== text)
+		element.textContent = text;
 }
 
 function resolveOnce(timeline, name) {

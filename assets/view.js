@@ -81,6 +81,12 @@ export function writeHash({ timelines, query, tab, notes }) {
 	].join("&");
 }
 
+// What of an address the reader chose: going back leads from one choice to the one before.
+const chosen = (hash) => hash.replace(/^#/, "").split("&").filter((part) => /^([ab]\.)?(span|area)=/.test(part)).join("&");
+
+// Addresses written here are whole: what they do not have was not there.
+export const isWhole = (state) => state?.whole === true;
+
 // A function that keeps the address up to date, a while after the last change: browsers limit how often it may change.
 // Its member now() does so at once.
 export function keepHash(state) {
@@ -90,8 +96,10 @@ export function keepHash(state) {
 		if (!hasAddress())
 			return;
 		const hash = writeHash(state());
-		if (`#${hash}` !== location.hash && (hash || location.hash))
-			history.replaceState(null, "", hash ? `#${hash}` : location.pathname + location.search);
+		if (`#${hash}` === location.hash || !hash && !location.hash)
+			return;
+		const write = isWhole(history.state) && chosen(hash) !== chosen(location.hash) ? "pushState" : "replaceState";
+		history[write]({ whole: true }, "", hash ? `#${hash}` : location.pathname + location.search);
 	};
 	return Object.assign(() => {
 		clearTimeout(timer);

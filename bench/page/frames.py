@@ -2,7 +2,8 @@
 """How long the page takes to load and to draw, in headless Chromium: frames while panning and zooming, at several zooms, alone, with a search and with
 the critical path. Needs chromium, chromedriver and python3-selenium (tools/install-deps browser).
 usage: bench/page/frames.py BUILD [INPUT...]     (default: 1,000,000 and 2,000,000 events made by gen_events.py in ${BENCH_DIR:-/tmp/assay-bench})
-Columns: milliseconds from one frame to the next, median and 95 %, and of drawing; the display gives a frame every 16.7 ms at best."""
+Columns: milliseconds from one frame to the next, median and 95 %, and of drawing; the display gives a frame every 16.7 ms at best. Beside other work
+they say how busy the machine is; the last column does not: processor time that the page's thread takes for a frame, mean of both."""
 import os
 import pathlib
 import subprocess
@@ -55,6 +56,11 @@ def browser():
     return driver
 
 
+def page_seconds(driver):
+    """Processor time of the page's thread up to now."""
+    return next(m["value"] for m in driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"] if m["name"] == "TaskDuration")
+
+
 def load(driver, page):
     """Milliseconds until the page can be used, best of several loads."""
     ready = []
@@ -79,12 +85,15 @@ def measure(source):
         heap = driver.execute_cdp_cmd("Runtime.getHeapUsage", {})
         print(f"\n{pathlib.Path(source).name}: {spans:,} events, {page.stat().st_size / 1e6:.1f} MB, written in {wrote:.1f} s; ready after {ready:.0f} ms, "
               f"{(heap['usedSize'] + heap.get('backingStorageSize', 0)) / 1e6:.0f} MB of script memory")
-        print("  shown  with      pan: frame p50   p95  draw p50   p95   zoom: frame p50   p95  draw p50   p95")
+        driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+        print("  shown  with      pan: frame p50   p95  draw p50   p95   zoom: frame p50   p95  draw p50   p95  processor")
         for what in ("", "search", *(("path",) if path else ())):
             for share in (1, 0.1, 0.001):
+                before = page_seconds(driver)
                 got = driver.execute_async_script(MOVE, share, what, FRAMES)
+                each = (page_seconds(driver) - before) * 1000 / (2 * FRAMES)
                 cells = [f"{got[k][0]:16.1f} {got[k][1]:5.1f} {got[k][2]:9.1f} {got[k][3]:5.1f}" for k in ("pan", "zoom")]
-                print(f"{share:7.1%}  {what or 'nothing':7}  {cells[0]}  {cells[1]}")
+                print(f"{share:7.1%}  {what or 'nothing':7}  {cells[0]}  {cells[1]} {each:10.1f}")
     finally:
         driver.quit()
 

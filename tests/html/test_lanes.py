@@ -50,7 +50,10 @@ def check_kinds(driver, folder):
     shares = driver.execute_script("""
         const t = assay.timeline;
         t.selectArea(0, 60000);
-        return [...document.querySelectorAll(".details .table")].slice(0, 2).map((table) => [...table.querySelectorAll("tbody tr")].reduce((sum, r) => sum + parseFloat(r.cells[4].textContent), 0));""")
+        return [...document.querySelectorAll(".details .table")].slice(0, 2).map((table) => {
+            const at = [...table.querySelectorAll("th")].findIndex((h) => h.textContent === "share");
+            return [...table.querySelectorAll("tbody tr")].reduce((sum, r) => sum + parseFloat(r.cells[at].textContent), 0);
+        });""")
     tap.ok("shares of an area sum to the whole", all(abs(s - 100) < 0.5 for s in shares), shares)
 
 

@@ -28,6 +28,8 @@ def check_timeline(driver):
     driver.execute_script(WHEEL, canvas, True)
     at = lambda s: s[0] + 400 * s[1]
     after = state()
+    wide = driver.execute_script("const b = assay.timeline.bottom; return [b.scrollHeight > b.clientHeight, b.scrollWidth - b.clientWidth]")
+    tap.ok("telemetry that is scrolled is no wider than its room", wide == [True, 0], wide)
     tap.ok("the wheel with Ctrl zooms at the pointer", after[1] < scale and abs(at(after) - at((t0, scale))) < scale)
     driver.execute_script("assay.timeline.root.focus()")
     driver.execute_script(WHEEL, canvas, False)
@@ -117,6 +119,45 @@ def check_area(driver):
         }
         return [rows.reduce((sum, r) => sum + r.self, 0), busy];""")
     tap.ok("self times of a thread sum to the time in which it did anything", abs(nested[0] - nested[1]) <= 1e-6 * nested[1], nested)
+
+
+def check_choices(driver):
+    """An area and an event, one after the other, and the way back."""
+    driver.execute_script("assay.timeline.measure = null; assay.timeline.select(-1, false); assay.timeline.showSteady()")
+    until(driver, "history.state?.whole && !/area|span/.test(location.hash)")
+    chosen = lambda: driver.execute_script("const t = assay.timeline; return [Boolean(t.measure), t.selected, t.framed]")
+    title = lambda: driver.find_element(By.CSS_SELECTOR, ".details h3").text
+    driver.execute_script("const t = assay.timeline; t.selectArea(t.time(100), t.time(300))")
+    until(driver, "/area=/.test(location.hash)")
+    area = title()
+    driver.find_element(By.CSS_SELECTOR, ".details .area td.name a").click()
+    until(driver, "assay.timeline.selected >= 0 && /span=/.test(location.hash)")
+    event, shown = chosen(), title()
+    driver.back()
+    went = until(driver, "assay.timeline.selected < 0")
+    tap.ok("back leads from an event to the area that it was chosen in", went and event[1] >= 0 and shown != area == title() and chosen()[0], (event, shown, area, chosen()))
+    driver.back()
+    went = until(driver, "!assay.timeline.measure")
+    tap.ok("and from there to the steady steps", went and chosen() == [False, -1, "steady"], chosen())
+    driver.forward()
+    tap.ok("forward leads to the area again", until(driver, "assay.timeline.measure") and title() == area, chosen())
+    canvas, box = driver.find_element(By.CSS_SELECTOR, "canvas.lanes"), driver.execute_script("""
+        const t = assay.timeline, lane = t.shown.find((g) => g.kind === "gap").lanes[0], d = assay.data;
+        let best = lane.first;
+        t.view.scrollTop = 0;
+        for (let i = lane.first; i < lane.last; i++) if (t.x(d.start[i]) > 0 && t.x(d.start[i] + d.dur[i]) < t.width && (t.x(d.start[best]) < 0 || d.dur[i] > d.dur[best])) best = i;
+        const { row } = t.rowOf(best), c = t.lanes.canvas;
+        return [best, t.x(d.start[best] + d.dur[best] / 2) - c.clientWidth / 2, row.y + row.height / 2 - t.view.scrollTop - c.clientHeight / 2];""")
+    settle(driver)
+    tip = lambda: driver.find_element(By.CSS_SELECTOR, ".tip").is_displayed()
+    ActionChains(driver).move_to_element_with_offset(canvas, int(box[1]), int(box[2])).perform()
+    pointed = tip()
+    ActionChains(driver).click().send_keys("z").perform()
+    settle(driver)
+    got = driver.execute_script("const t = assay.timeline, s = t.selected; return [t.measure, s, t.x(assay.data.start[s]) / t.width, t.x(assay.data.start[s] + assay.data.dur[s]) / t.width]")
+    tap.ok("a click drops the area, and Z zooms to the event", got[:2] == [None, box[0]] and 0 < got[2] < 0.1 and 0.9 < got[3] < 1, (got, box))
+    tap.ok("what the pointer said goes with the view", pointed and not tip(), (pointed, tip()))
+    driver.execute_script("assay.timeline.select(-1, false); assay.timeline.showSteady()")
 
 
 def check_query(driver):
@@ -310,6 +351,7 @@ def main():
             check_timeline(driver)
             check_search(driver)
             check_area(driver)
+            check_choices(driver)
             check_query(driver)
             check_lanes(driver)
             check_path(driver, inputs)
