@@ -9,6 +9,7 @@
 #include "analyze/idle_where.h"
 #include "analyze/unnamed.h"
 #include "analyze/own_frames.h"
+#include "analyze/path_graph.h"
 #include "base/fmt.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -300,6 +301,35 @@ static void call_small_copies(const assay_find_ctx *c, const assay_place_time *t
 					  assay_fmt_bytes(bytes, there->bytes / there->copies)));
 }
 
+/* Where no stack says which line waits, operators are the places: without those that read values
+ * back, what makes the values goes, too, and the host runs ahead. */
+static void weigh_read_backs(const assay_run *run, const assay_find_ctx *c, assay_found *f)
+{
+	assay_read_backs told;
+	double share;
+	char count[ASSAY_FMT], time[ASSAY_FMT];
+	int64_t steps = c->steps && !f->once ? (int64_t)c->steps : 1;
+	if (f->once || !c->worth || !assay_worth_without_read_backs(c->worth, &told, &share))
+		return;
+	int64_t saved = (int64_t)(share * (double)c->whole);
+	if (saved <= f->total || saved <= f->saved)
+		return;
+	f->saved = saved;
+	f->replayed = true;
+	f->where.op = assay_dup(c->scratch, assay_text(run, told.name));
+	assay_found_add_fact(
+		f,
+		assay_printf(
+			c->scratch,
+			"%s operators%s read values back, %s for longest: all that they do, and what "
+			"only makes the values, takes %s%s",
+			assay_fmt_count(count,
+					(told.times + (uint64_t)steps / 2) / (uint64_t)steps),
+			steps > 1 ? " a step" : "",
+			assay_fmt_safe(c->scratch, assay_text(run, told.name)),
+			assay_fmt_time(time, saved / steps), steps > 1 ? " a step" : ""));
+}
+
 /* A device needs a microsecond or two from one kernel to the next: nothing is wrong there, and it
  * is spoken of where kernels are so short that it becomes much. */
 static const char usual_distance_phrase[] = "from one kernel to the next, as devices do";
@@ -457,6 +487,8 @@ static assay_idle_named name_cause(const assay_run *run, const assay_find_ctx *c
 			weigh_loader(run, c, n.at, &f);
 	}
 	f.fix = advice_of_call(c, &f, cause);
+	if (cause == ASSAY_WHY_HOST_SYNC && n.at == ASSAY_NO_ROW && !f.follows)
+		weigh_read_backs(run, c, &f);
 	tell_detour(run, c, cause, &f);
 	n.found = f;
 	assay_idle_named_look(run, c, &n);
@@ -500,6 +532,18 @@ static double least_idle(const assay_find_ctx *c)
 	return (double)c->w->idle > 0.1 * (double)c->whole && shared < least ? shared : least;
 }
 
+/* A host that is late anyway hides what blocking calls cost: without them it would not be. */
+static bool reads_back_much(const assay_run *run, const assay_find_ctx *c, const struct idle *idle,
+			    int cause)
+{
+	static const double much = 0.05;
+	assay_read_backs told;
+	double share;
+	return cause == ASSAY_WHY_HOST_SYNC && c->steps && idle->steady[DRAINED] &&
+	       !run->part.t.stack.n && c->worth &&
+	       assay_worth_without_read_backs(c->worth, &told, &share) && share >= much;
+}
+
 static bool is_worth_saying(const assay_find_ctx *c, const struct idle *idle, int cause)
 {
 	bool much = c->w->idle > c->whole / 10 && idle->total[cause] > c->w->idle / 4;
@@ -518,7 +562,7 @@ static void find_idle(assay_run *run, const assay_find_ctx *c)
 	idle.total[ASSAY_WHY_LAUNCH_LATENCY] -= c->w->suspicious;
 	bool drained = weigh_drained(c, &idle);
 	for (int cause = 0; cause < ASSAY_WHY_COUNT; cause++)
-		if (is_worth_saying(c, &idle, cause))
+		if (is_worth_saying(c, &idle, cause) || reads_back_much(run, c, &idle, cause))
 			all[n++] = name_cause(run, c, &idle, cause,
 					      drained && cause == ASSAY_WHY_HOST_SYNC);
 	assay_idle_gather(run, c, all, n);

@@ -166,6 +166,16 @@ bool assay_path_what_ifs_apply(const assay_path_graph *g, const assay_path_what_
 void assay_path_without_place(const assay_path_graph *g, const bool *there,
 			      assay_path_changes *out);
 
+/* What changes when no operator reads a value back, and those that did: of a trace without stacks
+ * operators are the places. */
+typedef struct assay_read_backs {
+	assay_sid name; /* of those that take most, ns together */
+	int64_t most;
+	uint64_t times; /* of all, in [from, to); 0: nothing changes */
+} assay_read_backs;
+assay_read_backs assay_path_without_read_backs(const assay_path_graph *g, int64_t from, int64_t to,
+					       assay_path_changes *out);
+
 /* The range that work counts in. */
 static inline uint32_t assay_path_work_scope(const assay_tables *t, uint32_t gpu)
 {

@@ -231,6 +231,20 @@ bool assay_worth_without_place(assay_worth *w, const bool *there, double *share)
 	return any && saved >= 0;
 }
 
+bool assay_worth_without_read_backs(assay_worth *w, assay_read_backs *told, double *share)
+{
+	if (!is_usable(w))
+		return false;
+	assay_path_changes *changes = no_changes(w);
+	*told = assay_path_without_read_backs(&w->g, w->from, w->to, changes);
+	int64_t saved = told->times ? w->length - replayed_length(w, changes) : -1;
+	double parts = (double)(w->window.to - w->from) / (double)(w->to - w->from);
+	told->times = (uint64_t)((double)told->times * parts + 0.5);
+	told->most = (int64_t)((double)told->most * parts);
+	*share = (double)saved / (double)w->length;
+	return saved >= 0;
+}
+
 static bool matches_any(const assay_path *path)
 {
 	for (size_t i = 0; i < path->rules.n; i++)

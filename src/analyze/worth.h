@@ -23,6 +23,10 @@ bool assay_worth_without_all(assay_worth *w, const char *const *what_if, size_t 
 /* Without a place of the program. By row of stack: is it there? */
 bool assay_worth_without_place(assay_worth *w, const bool *there, double *share);
 
+/* Without the operators that read values back; told: which, of the whole window. */
+struct assay_read_backs;
+bool assay_worth_without_read_backs(assay_worth *w, struct assay_read_backs *told, double *share);
+
 /* The same with other lengths of work, by row of gpu (negative: as it was), and without waits of
  * `stall` and longer between queued work. */
 bool assay_worth_shorter(assay_worth *w, const int64_t *dur, int64_t stall, double *share);

@@ -52,6 +52,20 @@ def implicit_sync(rng):
     return body
 
 
+def read_loop(rng):
+    """A value of every parameter is computed and read back; the host is not ahead."""
+    p, values = usual(rng), rng.randint(20, 60)
+
+    def body(m, bad):
+        model(m, p)
+        for _ in range(values if bad else 0):
+            m.inside("aten::abs", lambda: m.launch(ELEMENTWISE.format("AbsFunctor<float>"), 3000))
+            m.inside("aten::max", lambda: m.launch(MEAN, 5000))
+            m.inside("aten::item", m.item)
+        m.unseen(5000)
+    return body
+
+
 def pageable_copy(rng):
     p = usual(rng)
     size = int(p["layers"] * p["kernel"] * 0.63 * rng.uniform(0.5, 2) * 5)
@@ -368,6 +382,7 @@ def late_rank(rng):
 CLASSES = {
     "loader": (loader, ["host_data"], "DataLoader"),
     "implicit_sync": (implicit_sync, ["host_sync"], "Synchronize|MemcpyAsync"),
+    "read_loop": (read_loop, ["host_sync"], "aten::item"),
     "pageable_copy": (pageable_copy, ["exposed_copy"], "Pageable"),
     "small_copies": (small_copies, ["small_copies", "host_sync", "exposed_copy"], "Memcpy|Synchronize"),
     "allocation": (allocation, ["allocation"], "cudaFree|cudaMalloc"),

@@ -1,0 +1,231 @@
+/* A program that reads no values back: without the operators that wait for the device, and without
+ * what only makes the values. */
+#include "analyze/path_graph.h"
+
+#include "names/copies.h"
+
+/* What a call launched. */
+struct launched {
+	int64_t kernels; /* ns */
+	unsigned count;
+	bool product, reduces, sends;
+};
+
+/* An operator that is in no other. */
+struct outer {
+	uint32_t row, thread;
+	int64_t from, to;
+	struct launched what;
+	bool blocks, goes;
+};
+
+struct search {
+	const assay_path_graph *g;
+	assay_map at; /* call -> launched */
+	assay_vec(struct launched) launched;
+	assay_vec(struct outer) op;
+};
+
+static void add_launched(struct launched *to, const struct launched *from)
+{
+	to->kernels += from->kernels;
+	to->count += from->count;
+	to->product |= from->product;
+	to->reduces |= from->reduces;
+	to->sends |= from->sends;
+}
+
+static struct launched look_at_work(const assay_path_graph *g, uint32_t work)
+{
+	const assay_tables *t = &g->run->part.t;
+	uint32_t gpu = g->gpu[work];
+	uint8_t family = t->kernel.family[g->kernel[work]];
+	bool kernel = t->gpu.kind[gpu] == ASSAY_GPU_KERNEL,
+	     copy = t->gpu.kind[gpu] == ASSAY_GPU_MEMCPY;
+	return (struct launched){
+		.kernels = kernel ? g->base.dur[work] : 0,
+		.count = 1,
+		.product = kernel && (family == ASSAY_FAMILY_GEMM || family == ASSAY_FAMILY_CONV ||
+				      family == ASSAY_FAMILY_ATTENTION),
+		.reduces = kernel && family == ASSAY_FAMILY_REDUCTION,
+		.sends = copy && assay_copy_from_host(
+					 assay_copy_way_of(assay_text(g->run, t->gpu.name[gpu])))};
+}
+
+static int64_t gather_launched(struct search *s)
+{
+	int64_t all = 0;
+	for (uint32_t i = 0; i < s->g->work; i++) {
+		uint32_t call = s->g->run->part.t.launch.host[s->g->gpu[i]];
+		struct launched one = look_at_work(s->g, i);
+		all += one.kernels;
+		if (call == ASSAY_NO_ROW)
+			continue;
+		uint32_t *slot = assay_map_at(&s->at, call);
+		if (*slot == ASSAY_MAP_ABSENT) {
+			*slot = (uint32_t)s->launched.n;
+			*assay_push(&s->launched) = (struct launched){0};
+		}
+		add_launched(&s->launched.p[*slot], &one);
+	}
+	return all;
+}
+
+static void find_operators(struct search *s, uint32_t thread)
+{
+	const assay_path_graph *g = s->g;
+	const assay_host_table *h = &g->run->part.t.host;
+	const assay_lane *lane = g->causes.of_track[g->thread.p[thread].track];
+	size_t before = s->op.n;
+	for (size_t i = 0; i < lane->n; i++) {
+		uint32_t row = lane->row[i], at;
+		struct outer *in = s->op.n > before ? &s->op.p[s->op.n - 1] : NULL;
+		in = in && h->ts[row] < in->to ? in : NULL;
+		if (h->kind[row] == ASSAY_HOST_OP && !in)
+			*assay_push(&s->op) = (struct outer){.row = row,
+							     .thread = thread,
+							     .from = h->ts[row],
+							     .to = assay_host_end(h, row)};
+		if (!in)
+			continue;
+		in->blocks |= g->causes.cause[row] == ASSAY_WHY_HOST_SYNC;
+		at = assay_map_get(&s->at, row);
+		if (at != ASSAY_MAP_ABSENT)
+			add_launched(&in->what, &s->launched.p[at]);
+	}
+}
+
+/* What does more than find a value is needed for that. */
+static bool reads_back(const struct outer *o)
+{
+	enum { MUCH = 16 }; /* pieces of work */
+	return o->blocks && !o->what.product && !o->what.sends && o->what.count <= MUCH;
+}
+
+/* A value that is made of much and then read serves nothing else: few operators that end in a
+ * reduction, between two that read back. */
+static void mark_makers(const struct search *s, size_t reader)
+{
+	enum { MAKERS = 3 };
+	size_t first = reader, makers = 0;
+	bool reduced = false;
+	while (first > 0 && s->op.p[first - 1].thread == s->op.p[reader].thread) {
+		const struct outer *o = &s->op.p[first - 1];
+		if (o->blocks)
+			break;
+		makers += o->what.count > 0;
+		reduced |= makers == 1 && o->what.reduces;
+		if (o->what.product || o->what.sends || makers > MAKERS || (makers && !reduced))
+			return;
+		first--;
+	}
+	if (!first || !s->op.p[first - 1].goes)
+		return;
+	for (size_t i = first; i < reader; i++)
+		s->op.p[i].goes = true;
+}
+
+static int64_t mark_operators(struct search *s)
+{
+	int64_t kernels = 0;
+	for (size_t i = 0; i < s->op.n; i++)
+		s->op.p[i].goes = reads_back(&s->op.p[i]);
+	for (size_t i = 0; i < s->op.n; i++)
+		if (s->op.p[i].goes && s->op.p[i].blocks)
+			mark_makers(s, i);
+	for (size_t i = 0; i < s->op.n; i++)
+		kernels += s->op.p[i].goes ? s->op.p[i].what.kernels : 0;
+	return kernels;
+}
+
+/* Python between two that go does nothing but call them. */
+static bool is_joined(const struct outer *a, const struct outer *b)
+{
+	enum { APART = 100 * 1000 }; /* ns */
+	return a->goes && b->goes && a->thread == b->thread && b->from - a->to <= APART;
+}
+
+static void drop_segments(const struct search *s, bool *gone, assay_path_changes *out)
+{
+	const assay_path_graph *g = s->g;
+	for (size_t i = 0; i < s->op.n; i++) {
+		const struct outer *o = &s->op.p[i];
+		if (!o->goes)
+			continue;
+		bool joined = i + 1 < s->op.n && is_joined(o, &s->op.p[i + 1]);
+		int64_t to = joined ? s->op.p[i + 1].from : o->to;
+		const assay_path_thread *t = &g->thread.p[o->thread];
+		uint32_t p = assay_path_point_at(g, t->track, o->from);
+		for (; p != ASSAY_DEP_NONE && p < t->first + t->n - 1 && g->measured.at[p] < to;
+		     p++) {
+			gone[p] = true;
+			assay_path_change_segment(g, out, p, 0);
+		}
+	}
+}
+
+static void drop_deps(const assay_path_graph *g, const bool *gone, assay_path_changes *out)
+{
+	for (uint32_t i = 0; i < g->deps; i++) {
+		const assay_path_dep *d = &g->dep[i];
+		if (d->kind == ASSAY_DEP_LAUNCH && gone[d->from]) {
+			*assay_push(&out->dur) = (assay_path_change){d->to - g->points, 0};
+			*assay_push(&out->lag) = (assay_path_change){i, 0};
+		} else if (d->kind == ASSAY_DEP_SYNC && d->to && gone[d->to - 1] &&
+			   g->base.lag[i] != ASSAY_DEP_DROPPED) {
+			*assay_push(&out->lag) = (assay_path_change){i, ASSAY_DEP_DROPPED};
+		}
+	}
+}
+
+/* The operator that reads back for longest; gradients are a consequence of what others did. */
+static assay_read_backs tell(const struct search *s, int64_t from, int64_t to)
+{
+	const assay_host_table *h = &s->g->run->part.t.host;
+	assay_read_backs told = {.name = 0};
+	assay_map names = {0};
+	assay_vec(int64_t) sum = {0};
+	for (size_t i = 0; i < s->op.n; i++) {
+		const struct outer *o = &s->op.p[i];
+		if (!o->goes || !o->blocks || o->from < from || o->from >= to)
+			continue;
+		assay_sid name = h->name[o->row];
+		uint32_t *slot = assay_map_at(&names, name);
+		if (*slot == ASSAY_MAP_ABSENT) {
+			*slot = (uint32_t)sum.n;
+			*assay_push(&sum) = 0;
+		}
+		bool gradient = assay_str_starts(assay_text(s->g->run, name), "autograd::");
+		int64_t ns = sum.p[*slot] += gradient ? 1 : o->to - o->from;
+		told.name = ns > told.most ? name : told.name;
+		told.most = ns > told.most ? ns : told.most;
+		told.times++;
+	}
+	assay_map_free(&names);
+	assay_vec_free(&sum);
+	return told;
+}
+
+assay_read_backs assay_path_without_read_backs(const assay_path_graph *g, int64_t from, int64_t to,
+					       assay_path_changes *out)
+{
+	static const double most = 0.5; /* of the kernels' time */
+	struct search s = {.g = g};
+	assay_arena scratch = {0};
+	assay_read_backs told = {.name = 0};
+	int64_t all = gather_launched(&s);
+	for (uint32_t i = 0; i < g->thread.n; i++)
+		find_operators(&s, i);
+	if ((double)mark_operators(&s) <= most * (double)all)
+		told = tell(&s, from, to);
+	if (told.times) {
+		bool *gone = assay_alloc(&scratch, g->points + 1);
+		drop_segments(&s, gone, out);
+		drop_deps(g, gone, out);
+	}
+	assay_arena_free(&scratch);
+	assay_map_free(&s.at);
+	assay_vec_free(&s.launched);
+	assay_vec_free(&s.op);
+	return told;
+}
