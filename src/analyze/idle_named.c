@@ -9,8 +9,8 @@ static bool is_avoidable(int cause)
 {
 	return cause == ASSAY_WHY_HOST_SYNC || cause == ASSAY_WHY_HOST_DATA ||
 	       cause == ASSAY_WHY_HOST_IO || cause == ASSAY_WHY_HOST_LOCK ||
-	       cause == ASSAY_WHY_HOST_SLEEP || cause == ASSAY_WHY_HOST_PYTHON ||
-	       cause == ASSAY_WHY_HOST_NATIVE;
+	       cause == ASSAY_WHY_HOST_CHILD || cause == ASSAY_WHY_HOST_SLEEP ||
+	       cause == ASSAY_WHY_HOST_PYTHON || cause == ASSAY_WHY_HOST_NATIVE;
 }
 
 void assay_idle_named_look(const assay_run *run, const assay_find_ctx *c, assay_idle_named *n)

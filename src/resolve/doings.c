@@ -78,10 +78,12 @@ static void read_stacks(doings *d)
 
 /* ---- one sample ---- */
 
-/* A descriptor that leads to another thread or process, not to data at rest. */
-static bool is_pipe(assay_str file)
+/* A descriptor may lead to another program, or another thread, instead of to data at rest. */
+static assay_doing at_end_of(assay_str file)
 {
-	return assay_str_starts(file, "pipe:") || assay_str_starts(file, "anon_inode:");
+	return assay_str_starts(file, "pipe:")         ? ASSAY_DOING_CHILD
+	       : assay_str_starts(file, "anon_inode:") ? ASSAY_DOING_LOCK
+						       : ASSAY_DOING_IO;
 }
 
 static assay_doing by_call(const assay_run *run, size_t i)
@@ -91,7 +93,7 @@ static assay_doing by_call(const assay_run *run, size_t i)
 	switch ((assay_call_kind)s->kind[i]) {
 	case ASSAY_CALL_READ:
 	case ASSAY_CALL_WRITE:
-		return is_pipe(file) ? ASSAY_DOING_LOCK : ASSAY_DOING_IO;
+		return at_end_of(file);
 	case ASSAY_CALL_OPEN:
 	case ASSAY_CALL_SOCKET:
 		return ASSAY_DOING_IO;
@@ -416,12 +418,15 @@ TEST(what_a_thread_did_is_the_first_word_that_fits)
 	uint32_t until = hand_stack(run, "/x/jax/_src/api.py", "block_until_ready", false);
 	hand_sample(run, 1, 14, until, ASSAY_THREAD_BLOCKED);
 	s->kind[14] = ASSAY_CALL_LOCK;
+	hand_sample(run, 1, 15, own, ASSAY_THREAD_BLOCKED);
+	s->kind[15] = ASSAY_CALL_READ;
+	s->file[15] = assay_sid_of(run, "anon_inode:[eventfd]");
 	assay_doings(run);
 	static const uint8_t want[] = {
 		ASSAY_DOING_PYTHON,   ASSAY_DOING_NATIVE, ASSAY_DOING_GIL,   ASSAY_DOING_DATA,
-		ASSAY_DOING_DATA,     ASSAY_DOING_IMPORT, ASSAY_DOING_LOCK,  ASSAY_DOING_IO,
+		ASSAY_DOING_DATA,     ASSAY_DOING_IMPORT, ASSAY_DOING_CHILD, ASSAY_DOING_IO,
 		ASSAY_DOING_CPU_WAIT, ASSAY_DOING_CHILD,  ASSAY_DOING_CHILD, ASSAY_DOING_COMPILE,
-		ASSAY_DOING_COMPILE,  ASSAY_DOING_SYNC,   ASSAY_DOING_SYNC};
+		ASSAY_DOING_COMPILE,  ASSAY_DOING_SYNC,   ASSAY_DOING_SYNC,  ASSAY_DOING_LOCK};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(want); i++)
 		CHECK_EQ(run->part.t.seen.doing[i], want[i]);
 	assay_run_free(run);
