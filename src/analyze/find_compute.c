@@ -82,8 +82,9 @@ static const char *fix_of(const assay_find_ctx *c, const assay_advice *v)
 	return c->framework == ASSAY_FRAMEWORK_COMPILED
 		       ? "bring it into the compiled part: graph breaks (torch._dynamo.explain), custom operators; else fused kernels for it"
 	       : c->framework == ASSAY_FRAMEWORK_JAX ? "jit the whole step, so that XLA sees it"
-	       : c->framework == ASSAY_FRAMEWORK_ANY ? "one kernel that reads and writes once"
-						     : v->fix;
+	       : c->framework == ASSAY_FRAMEWORK_ANY
+		       ? "one kernel that reads and writes once (cupy.fuse, an ElementwiseKernel, Triton, Numba)"
+		       : v->fix;
 }
 
 static void add_advice(const assay_run *run, const assay_find_ctx *c, const assay_advice *v)

@@ -109,6 +109,9 @@ TEST(names_that_defeat_word_patterns_are_known)
 		{"void at::native::GammaBetaBackwardCUDAKernelTemplate<...>", ASSAY_CLASS_COMPUTE,
 		 ASSAY_FAMILY_NORM},
 		{"triton_poi_fused_add_0", ASSAY_CLASS_COMPUTE, ASSAY_FAMILY_ELEMENTWISE},
+		{"cupy_multiply__float_float32_float32", ASSAY_CLASS_COMPUTE,
+		 ASSAY_FAMILY_ELEMENTWISE},
+		{"cupy_nanmax__float32_float32", ASSAY_CLASS_COMPUTE, ASSAY_FAMILY_REDUCTION},
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
 		CHECK_EQ(class_of(cases[i].name), cases[i].class);
