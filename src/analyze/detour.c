@@ -8,12 +8,16 @@
 static const struct row {
 	assay_why cause; /* ASSAY_WHY_COUNT: any */
 	const char *path;
-	enum { NEEDED, GOES } work;
+	const char *function; /* its last words; "": any */
+	enum { NEEDED, GOES, OWN } work;
 	assay_detour way;
 } rows[] = {
-#define DETOUR(cause, path, work, says, fix) {ASSAY_WHY_##cause, path, work, {says, fix}},
+#define DETOUR_IN(cause, path, function, work, says, fix)                                          \
+	{ASSAY_WHY_##cause, path, function, work, {says, fix}},
+#define DETOUR(cause, path, work, says, fix) DETOUR_IN(cause, path, "", work, says, fix)
 #include "analyze/detours.def"
 #undef DETOUR
+#undef DETOUR_IN
 };
 
 enum { ROWS = ASSAY_COUNT_OF(rows), NONE = ROWS };
@@ -39,11 +43,15 @@ static bool lies_in(assay_str file, const char *path)
 	return false;
 }
 
-static uint8_t row_of(assay_str file, assay_why cause)
+static uint8_t row_of(const assay_run *run, uint32_t code, assay_why cause)
 {
+	const assay_code_table *c = &run->part.t.code;
+	assay_str file = assay_text(run, c->file[code]),
+		  function = assay_text(run, c->function[code]);
 	uint8_t r = 0;
-	while (r < ROWS && ((rows[r].cause != ASSAY_WHY_COUNT && rows[r].cause != cause) ||
-			    !lies_in(file, rows[r].path)))
+	while (r < ROWS &&
+	       ((rows[r].cause != ASSAY_WHY_COUNT && rows[r].cause != cause) ||
+		!assay_str_ends(function, rows[r].function) || !lies_in(file, rows[r].path)))
 		r++;
 	return r;
 }
@@ -53,7 +61,7 @@ const uint8_t *assay_detours_of_stacks(const assay_run *run, assay_why cause, as
 	const assay_tables *t = &run->part.t;
 	uint8_t *code = assay_alloc(a, t->code.n + 1), *stack = assay_alloc(a, t->stack.n + 1);
 	for (uint32_t i = 0; i < t->code.n; i++)
-		code[i] = row_of(assay_text(run, t->code.file[i]), cause);
+		code[i] = row_of(run, i, cause);
 	for (uint32_t s = 0; s < t->stack.n; s++) { /* callers come before */
 		uint32_t caller = t->stack.caller[s];
 		stack[s] = code[t->stack.code[s]];
@@ -96,6 +104,7 @@ assay_detour assay_detour_of(const assay_run *run, const assay_window *w, assay_
 		way = way == NONE && calls != ASSAY_NO_ROW ? of[calls] : way;
 		if (way == NONE && cause == ASSAY_WHY_HOST_COMPILE && is_cut(run, calls))
 			continue;
+		way = way != NONE && rows[way].work == OWN ? NONE : way;
 		all += p->dur[i];
 		time[way] += p->dur[i];
 		best = way != NONE && (best == NONE || time[way] > time[best]) ? way : best;
@@ -165,6 +174,36 @@ TEST(who_has_code_compiled_is_told_by_the_stacks_that_reach_him)
 			       "few shapes"));
 	add_part(run, ASSAY_WHY_HOST_NATIVE, 30, main, cudnn);
 	CHECK(!assay_detour_of(run, &w, ASSAY_WHY_HOST_NATIVE).says); /* as every convolution is */
+	assay_run_free(run);
+	return 0;
+}
+
+/* A block is called through the same file on its way forward and when it is computed once more; in
+ * the older kind of checkpoint its gradients are, too. */
+TEST(what_is_computed_once_more_is_told_by_the_function)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_arena scratch = {0};
+	static const char file[] = "/v/site-packages/torch/utils/checkpoint.py";
+	uint32_t main = add_call(run, ASSAY_NO_ROW, "train.py"),
+		 forward = add_call(run, main, file);
+	uint32_t hook = add_call(run, ASSAY_NO_ROW, file), again = add_call(run, hook, "train.py");
+	uint32_t older = add_call(run, ASSAY_NO_ROW, file);
+	uint32_t engine = add_call(run, older, "/v/site-packages/torch/autograd/graph.py");
+	uint32_t gradient = add_call(run, engine, "my/function.py");
+	t->code.function[t->stack.code[forward]] = assay_sid_of(run, "checkpoint");
+	t->code.function[t->stack.code[hook]] = assay_sid_of(run, "init.<locals>.unpack_hook");
+	t->code.function[t->stack.code[older]] = assay_sid_of(run, "CheckpointFunction.backward");
+	t->code.function[t->stack.code[engine]] = assay_sid_of(run, "_engine_run_backward");
+	const uint8_t *of = assay_detours_of_stacks(run, ASSAY_WHY_COUNT, &scratch);
+	CHECK(of[main] == NONE && of[forward] == NONE);
+	CHECK(assay_detour_goes(of[again]) && assay_detour_goes(of[older]));
+	CHECK(!assay_detour_goes(of[gradient]));
+	assay_window w = {.to = 1000};
+	add_part(run, ASSAY_WHY_HOST_PYTHON, 60, gradient, ASSAY_NO_ROW);
+	CHECK(!assay_detour_of(run, &w, ASSAY_WHY_HOST_PYTHON).says);
+	assay_arena_free(&scratch);
 	assay_run_free(run);
 	return 0;
 }
