@@ -210,6 +210,12 @@ typedef enum assay_kept_of {
 	ASSAY_KEPT_OF_COUNT
 } assay_kept_of;
 
+/* Kinds of rows that may each say 0 of what means none: bits of source.zeros, by kind of work, then
+ * operators and annotations. */
+typedef enum assay_zeros { ASSAY_ZEROS_OP = 3, ASSAY_ZEROS_ANNOTATION, ASSAY_ZEROS } assay_zeros;
+#define ASSAY_ZEROS_GPU_KEY  "queued"
+#define ASSAY_ZEROS_HOST_KEY "Record function id"
+
 /* What a format says of itself, for those who must not know formats: bits of source.traits. */
 enum {
 	ASSAY_TRAIT_TELEMETRY = 1, /* samples of devices, on a clock of their own */

@@ -106,6 +106,15 @@ static assay_pump_status parse_window(void *ctx, unsigned worker, assay_view tex
 	return c->scan(c, worker, text, limit, used);
 }
 
+static void take_zeros(chrome *c, chrome_worker *w)
+{
+	for (int i = 0; i < ASSAY_ZEROS; i++) {
+		c->zeros[i] += w->zeros[i] >> 32;
+		c->silent[i] += (w->zeros[i] & UINT32_MAX) - (w->zeros[i] >> 32);
+	}
+	memset(w->zeros, 0, sizeof w->zeros);
+}
+
 static void commit_window(void *ctx, unsigned worker)
 {
 	chrome *c = ctx;
@@ -118,6 +127,7 @@ static void commit_window(void *ctx, unsigned worker)
 	assay_count(&run->part, ASSAY_ISSUE_bad_syntax,
 		    (w->odd & ~(uint32_t)ASSAY_JSON_NUMBER) != 0);
 	w->events = w->odd = w->closed = w->parsed = 0;
+	take_zeros(c, w);
 	if (run->progress)
 		run->progress(run->progress_ctx, assay_input_path(c->in),
 			      assay_input_file_pos(c->in), assay_input_file_bytes(c->in));
@@ -467,6 +477,8 @@ static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 				"cannot read %s: it is JSON, but no trace: it has no traceEvents",
 				assay_input_path(in));
 	chrome_finish(c);
+	take_zeros(c, &c->worker[0]);
+	chrome_keep_zeros(c, first_host, first_gpu);
 	assay_file_stacks_end(&c->stacks, &run->part);
 	chrome_take_counters(run, first_host);
 	chrome_link_rocprof(run, first_host, first_gpu, first_flow);

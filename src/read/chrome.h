@@ -11,13 +11,14 @@
 #include "model/stacks.h"
 
 /* Arguments with a place in our tables: X(key, id, how). INT is taken when it is a plain integer,
- * VEC is up to three of them, ZERO carries nothing when 0, DERIVED can be computed from other
- * columns and is dropped, TEXT is listed only because it is common. Whatever is not taken stays in
- * the args column as text. */
+ * ID too, of which the column takes 0 for none, VEC is up to three of them, ZERO means none when 0,
+ * which recorders that write it say of every row: source.zeros holds it. DERIVED can be computed
+ * from other columns and is dropped, TEXT is listed only because it is common. Whatever is not
+ * taken stays in the args column as text. */
 #define CHROME_ARGS(X)                                                                             \
-	X("correlation", CORR, INT)                                                                \
-	X("External id", EXTERNAL, INT)                                                            \
-	X("external id", EXTERNAL_OLD, INT)                                                        \
+	X("correlation", CORR, ID)                                                                 \
+	X("External id", EXTERNAL, ID)                                                             \
+	X("external id", EXTERNAL_OLD, ID)                                                         \
 	X("Ev Idx", EV_IDX, INT)                                                                   \
 	X("Sequence number", SEQ, INT)                                                             \
 	X("Fwd thread id", FWD_THREAD, INT)                                                        \
@@ -41,14 +42,14 @@
 	X("accumulation registers per thread", ACC_REGS, INT)                                      \
 	X("scalar registers per thread", SCALAR_REGS, INT)                                         \
 	X("status", STATUS, INT)                                                                   \
-	X("graph id", GRAPH, INT)                                                                  \
-	X("graph node id", GRAPH_NODE, INT)                                                        \
+	X("graph id", GRAPH, ID)                                                                   \
+	X("graph node id", GRAPH_NODE, ID)                                                         \
 	X("wait_on_stream", WAIT_STREAM, INT)                                                      \
 	X("wait_on_cuda_event_record_corr_id", RECORD_CORR, INT)                                   \
 	X("wait_on_cuda_event_id", EVENT, INT)                                                     \
 	X("on_stream", ON_STREAM, INT)                                                             \
 	X("assay_found", FOUND, INT)                                                               \
-	X("sync_id", SYNC_ID, INT)                                                                 \
+	X("sync_id", SYNC_ID, ID)                                                                  \
 	X("resolve_class", RESOLVE_CLASS, DERIVED)                                                 \
 	X("producer_device", PRODUCER_DEVICE, DERIVED)                                             \
 	X("producer_correlation", PRODUCER_CORR, DERIVED)                                          \
@@ -98,6 +99,7 @@ typedef enum chrome_key {
 
 typedef enum chrome_how {
 	CHROME_INT,
+	CHROME_ID,
 	CHROME_VEC,
 	CHROME_ZERO,
 	CHROME_DERIVED,
@@ -171,8 +173,9 @@ typedef struct chrome_event {
 	uint32_t stack; /* the file's number of a stack; 0 none */
 	bool has_ts, has_dur, binds, name_escaped, cat_escaped;
 	char ph;
-	int cat_id;   /* chrome.cats, -1 when unknown */
-	uint64_t has; /* bit per chrome_arg */
+	int cat_id;    /* chrome.cats, -1 when unknown */
+	uint64_t has;  /* bit per chrome_arg */
+	uint64_t zero; /* of these, ids that are 0 */
 	int64_t arg[CHROME_ARG_COUNT];
 	uint32_t grid[3], block[3];
 } chrome_event;
@@ -220,7 +223,9 @@ typedef struct chrome_worker {
 		unsigned n;
 	} last_ident[2];
 	uint8_t last_cat;
-	unsigned ts_digits; /* 8..15 digits before the point in the last ts */
+	uint64_t
+		zeros[ASSAY_ZEROS]; /* rows, and 2^32 for each that says 0; since the last commit */
+	unsigned ts_digits;         /* 8..15 digits before the point in the last ts */
 	struct {
 		int64_t pid, tid;
 		uint32_t track, kind;
@@ -248,6 +253,7 @@ struct chrome {
 	chrome_parse_fn *parse;
 	assay_gate *gate;
 	assay_file_stacks stacks;
+	uint64_t zeros[ASSAY_ZEROS], silent[ASSAY_ZEROS]; /* rows that say 0, and others */
 	bool closed; /* the list of events ended with its bracket */
 	bool listed; /* a list of events was there, or may have been where the text was cut */
 };
@@ -280,6 +286,9 @@ typedef struct chrome_rocprof {
 bool chrome_rocprof_row(const chrome_event *ev, chrome_rocprof *row);
 /* Join calls and work among the rows from these on. */
 void chrome_link_rocprof(assay_run *run, size_t first_host, size_t first_gpu, size_t first_flow);
+
+/* source.zeros: of the rows from these on. */
+void chrome_keep_zeros(chrome *c, size_t first_host, size_t first_gpu);
 
 /* pmc: counters in the profiler ranges among the rows of host from `first` on. */
 void chrome_take_counters(assay_run *run, size_t first);

@@ -178,25 +178,35 @@ static __attribute__((noinline)) bool take_int(assay_json *j, int64_t *out)
 	return false;
 }
 
+static inline __attribute__((always_inline)) bool take_number(assay_json *j, chrome_event *ev,
+							      int id)
+{
+	uint64_t v;
+	unsigned n = simd_digits8(j->p, &v);
+	if (n && n < 8 && json_ends_scalar(j->p[n])) {
+		j->p += n;
+		ev->arg[id] = (int64_t)v;
+	} else if (!take_int(j, &ev->arg[id])) {
+		if (memcmp(j->p, "null", 4))
+			return false;
+		j->p += 4;
+		return true;
+	}
+	ev->has |= 1ull << id;
+	return true;
+}
+
 /* The value of a known argument at j->p. true: it is in ev and needs no text. */
 static inline bool take_arg(assay_json *j, chrome_event *ev, int id)
 {
-	uint64_t v;
-	unsigned n;
+	bool taken;
 	switch (chrome_arg_how[id]) {
 	case CHROME_INT:
-		n = simd_digits8(j->p, &v);
-		if (n && n < 8 && json_ends_scalar(j->p[n])) {
-			j->p += n;
-			ev->arg[id] = (int64_t)v;
-		} else if (!take_int(j, &ev->arg[id])) {
-			if (memcmp(j->p, "null", 4))
-				return false;
-			j->p += 4;
-			return true;
-		}
-		ev->has |= 1ull << id;
-		return true;
+		return take_number(j, ev, id);
+	case CHROME_ID:
+		taken = take_number(j, ev, id);
+		ev->zero |= (ev->has >> id & !ev->arg[id]) << id;
+		return taken;
 	case CHROME_VEC:
 		if (*j->p != '[' || !take_vec(j, id == CHROME_GRID ? ev->grid : ev->block))
 			return false;
@@ -206,6 +216,8 @@ static inline bool take_arg(assay_json *j, chrome_event *ev, int id)
 		if (j->p[0] != '0' || json_scalar_char(j->p[1]))
 			return false;
 		j->p++;
+		ev->arg[id] = 0;
+		ev->has |= 1ull << id;
 		return true;
 	case CHROME_DERIVED:
 		/* of a length that is rounded to microseconds it cannot be told */

@@ -99,17 +99,20 @@ static uint32_t external_of(chrome_worker *w, const chrome_event *ev)
 /* Arguments that a kind of row has columns for. */
 #define BIT(id)   (1ull << CHROME_##id)
 #define EXTERNALS (BIT(EXTERNAL) | BIT(EXTERNAL_OLD))
-static const uint64_t places_op = EXTERNALS | BIT(SEQ) | BIT(FWD_THREAD) | BIT(EV_IDX);
+static const uint64_t places_op =
+	EXTERNALS | BIT(SEQ) | BIT(FWD_THREAD) | BIT(EV_IDX) | BIT(RECORD_FN);
 static const uint64_t places_api = EXTERNALS | BIT(CORR) | BIT(CBID) | BIT(STATUS);
 static const uint64_t places_frame = BIT(PY_ID) | BIT(PY_PARENT) | BIT(EV_IDX);
-static const uint64_t places_gpu = EXTERNALS | BIT(CORR) | BIT(STREAM) | BIT(DEVICE) |
-				   BIT(CONTEXT) | BIT(GRID) | BIT(BLOCK) | BIT(REGS) | BIT(SHARED) |
-				   BIT(BYTES) | BIT(GRAPH) | BIT(GRAPH_NODE) | BIT(SCRATCH) |
-				   BIT(QUEUE) | BIT(DISPATCH) | BIT(ACC_REGS) | BIT(SCALAR_REGS);
+static const uint64_t places_gpu =
+	EXTERNALS | BIT(CORR) | BIT(STREAM) | BIT(DEVICE) | BIT(CONTEXT) | BIT(GRID) | BIT(BLOCK) |
+	BIT(REGS) | BIT(SHARED) | BIT(BYTES) | BIT(GRAPH) | BIT(GRAPH_NODE) | BIT(SCRATCH) |
+	BIT(QUEUE) | BIT(DISPATCH) | BIT(ACC_REGS) | BIT(SCALAR_REGS) | BIT(QUEUED);
 static const uint64_t places_sync = BIT(CORR) | BIT(STREAM) | BIT(DEVICE) | BIT(CONTEXT) |
 				    BIT(WAIT_STREAM) | BIT(RECORD_CORR) | BIT(EVENT) |
 				    BIT(SYNC_ID) | BIT(ON_STREAM) | BIT(FOUND);
 static const uint64_t places_mark = EXTERNALS | BIT(STREAM) | BIT(DEVICE);
+static const uint64_t places_alloc = BIT(ADDR) | BIT(ALLOC_BYTES) | BIT(TOTAL) | BIT(RESERVED) |
+				     BIT(ALLOC_DEVICE) | BIT(CORR) | BIT(EV_IDX);
 static const uint64_t places_other = 0;
 
 static const char *const arg_keys[CHROME_ARG_COUNT] = {
@@ -160,7 +163,7 @@ static void append_arg(chrome_worker *w, const chrome_event *ev, int a)
 /* Text of the arguments that the row has no column for, the numbers among them too. */
 static assay_sid leftover_args(chrome_worker *w, const chrome_event *ev, uint64_t places)
 {
-	uint64_t left = ev->has & ~places;
+	uint64_t left = (ev->has & ~places) | ev->zero;
 	if (!left)
 		return assay_intern(&w->part.strings, ev->extra);
 	if (ev->extra.p != w->extra.p) {
@@ -315,6 +318,8 @@ static void add_host(chrome_worker *w, const chrome_event *ev, assay_host_kind k
 	h->args[r] = leftover_args(w, ev, *host_place_of[kind]);
 	h->kind[r] = (uint8_t)kind;
 	h->detail[r] = host_details[kind](w, ev);
+	if (kind <= ASSAY_HOST_ANNOTATION)
+		w->zeros[ASSAY_ZEROS_OP + kind] += (ev->has >> CHROME_RECORD_FN & 1) << 32 | 1;
 }
 
 static void add_gpu(chrome_worker *w, const chrome_event *ev, assay_gpu_kind kind)
@@ -346,6 +351,7 @@ static void add_gpu(chrome_worker *w, const chrome_event *ev, assay_gpu_kind kin
 	g->acc_regs[r] = arg_u16(w, ev, CHROME_ACC_REGS);
 	g->scalar_regs[r] = arg_u16(w, ev, CHROME_SCALAR_REGS);
 	g->kind[r] = (uint8_t)kind;
+	w->zeros[kind] += (ev->has >> CHROME_QUEUED & 1) << 32 | 1;
 	assay_count(&w->part, ASSAY_ISSUE_no_name, !g->name[r]);
 	assay_count(&w->part, ASSAY_ISSUE_zero_correlation, !g->corr[r]);
 }
@@ -477,6 +483,8 @@ static void add_instant(chrome_worker *w, chrome_event *ev)
 	a->device[r] = (int32_t)arg_u32(w, ev, CHROME_ALLOC_DEVICE, UINT32_MAX);
 	a->corr[r] = (uint64_t)arg_or(ev, CHROME_CORR, 0);
 	a->name[r] = text_of(w, ev->name, ev->name_escaped);
+	a->ev_idx[r] = arg_u32(w, ev, CHROME_EV_IDX, UINT32_MAX);
+	a->args[r] = leftover_args(w, ev, places_alloc);
 }
 
 static void add_flow(chrome_worker *w, const chrome_event *ev)
@@ -754,20 +762,21 @@ static void pair_line(chrome *c, chrome_worker *w, const struct pair_key *k, siz
 	}
 }
 
+/* Ids that are words are names already; one that is not there may have a name. */
 static void name_track(chrome *c, uint32_t r)
 {
 	assay_part *p = &c->run->part;
 	assay_str what = assay_pool_get(&p->strings, p->t.raw.name[r]);
+	assay_track_table *t = &p->t.track;
 	uint32_t track = p->t.raw.track[r];
-	if (assay_str_is(what, "thread_name") && p->t.track.tid[track] >= 0)
-		p->t.track.name[track] = p->t.raw.args[r];
-	if (!assay_str_is(what, "process_name") || p->t.track.pid[track] < 0)
+	if (assay_str_is(what, "thread_name") && (t->tid[track] >= 0 || !t->name[track]))
+		t->name[track] = p->t.raw.args[r];
+	if (!assay_str_is(what, "process_name") || (t->pid[track] < 0 && t->process[track]))
 		return;
-	for (size_t i = 0; i < p->t.track.n; i++) /* a process name is every thread's */
-		if (p->t.track.pid[i] == p->t.track.pid[track] &&
-		    p->t.track.source[i] == p->t.track.source[track] &&
-		    p->t.track.kind[i] == ASSAY_TRACK_THREAD)
-			p->t.track.process[i] = p->t.raw.args[r];
+	for (size_t i = 0; i < t->n; i++) /* a process name is every thread's */
+		if (t->pid[i] == t->pid[track] && t->source[i] == t->source[track] &&
+		    t->kind[i] == ASSAY_TRACK_THREAD && (t->pid[i] >= 0 || !t->process[i]))
+			t->process[i] = p->t.raw.args[r];
 }
 
 void chrome_finish(chrome *c)

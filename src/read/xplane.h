@@ -157,6 +157,9 @@ typedef struct xplane {
 	assay_file_stacks *stacks; /* of the first one only */
 } xplane;
 
+/* xplane_number() of a column of 32 bits: what does not fit is counted and absent. */
+uint32_t xplane_u32(xplane *x, const xplane_event *ev, xplane_stat s, uint32_t absent);
+
 /* xplane.c: a piece for the writer; row numbers what `of` says. */
 void xplane_keep(xplane *x, assay_str place, assay_kept_of of, uint32_t row, assay_str bytes);
 

@@ -103,6 +103,8 @@ void xplane_add_memory(xplane *x, const xplane_event *ev)
 	t->device[r] = device_of(ev->stat[XPLANE_ALLOCATOR].text);
 	t->corr[r] = (uint64_t)xplane_number(ev, XPLANE_CALL_CORR, 0);
 	t->name[r] = assay_intern(&x->part->strings, ev->stat[XPLANE_OPERATION].text);
+	t->ev_idx[r] = xplane_u32(x, ev, XPLANE_EV_IDX, UINT32_MAX);
+	t->args[r] = ev->args;
 }
 
 static void on_beside(xplane *x, const xplane_line *line, const xplane_event *ev)

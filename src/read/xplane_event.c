@@ -187,7 +187,7 @@ static const bool memory_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_THREAD] = true,   [XPLANE_ALLOCATOR] = true, [XPLANE_ADDRESS] = true,
 	[XPLANE_BYTES] = true,    [XPLANE_TOTAL] = true,     [XPLANE_COMPUTED] = true,
 	[XPLANE_PEAK] = true,     [XPLANE_AVAILABLE] = true, [XPLANE_RESERVED] = true,
-	[XPLANE_REGION] = true,
+	[XPLANE_REGION] = true,   [XPLANE_EV_IDX] = true,
 };
 static const bool sync_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_CORR] = true,        [XPLANE_SCOPE] = true,      [XPLANE_CAT] = true,

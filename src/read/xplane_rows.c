@@ -9,7 +9,7 @@ static bool has(const xplane_event *ev, xplane_stat s)
 	return ev->stat[s].field != 0;
 }
 
-static uint32_t number32(xplane *x, const xplane_event *ev, xplane_stat s, uint32_t absent)
+uint32_t xplane_u32(xplane *x, const xplane_event *ev, xplane_stat s, uint32_t absent)
 {
 	int64_t v = xplane_number(ev, s, absent);
 	if (v >= 0 && v <= UINT32_MAX)
@@ -285,14 +285,14 @@ static void on_stream(xplane *x, const xplane_line *line, const xplane_event *ev
 	g->name[r] = ev->name;
 	g->track[r] = line->track;
 	g->corr[r] = (uint64_t)xplane_number(ev, XPLANE_CORR, 0);
-	g->external[r] = number32(x, ev, XPLANE_EXTERNAL, 0);
+	g->external[r] = xplane_u32(x, ev, XPLANE_EXTERNAL, 0);
 	g->args[r] = ev->args;
 	g->bytes[r] = bytes_of(ev);
-	g->graph[r] = number32(x, ev, XPLANE_GRAPH, 0);
+	g->graph[r] = xplane_u32(x, ev, XPLANE_GRAPH, 0);
 	g->graph_node[r] = (uint64_t)xplane_number(ev, XPLANE_NODE, 0);
 	g->context[r] = xplane_context(ev);
-	g->queue[r] = number32(x, ev, XPLANE_QUEUE, UINT32_MAX);
-	g->dispatch[r] = number32(x, ev, XPLANE_DISPATCH, UINT32_MAX);
+	g->queue[r] = xplane_u32(x, ev, XPLANE_QUEUE, UINT32_MAX);
+	g->dispatch[r] = xplane_u32(x, ev, XPLANE_DISPATCH, UINT32_MAX);
 	g->kind[r] = (uint8_t)kind;
 	if (ev->stat[XPLANE_KERNEL].text.n)
 		kernel_details(x, r, &ev->stat[XPLANE_KERNEL]);
@@ -452,10 +452,10 @@ static uint32_t op_detail(xplane *x, const xplane_event *ev, assay_host_kind kin
 	assay_op_table *t = &x->part->t.op;
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_op);
 	(void)kind;
-	t->external[r] = number32(x, ev, XPLANE_EXTERNAL, 0);
+	t->external[r] = xplane_u32(x, ev, XPLANE_EXTERNAL, 0);
 	t->seq[r] = xplane_number(ev, XPLANE_SEQ, -1);
-	t->fwd_thread[r] = (int32_t)number32(x, ev, XPLANE_FWD_THREAD, UINT32_MAX);
-	t->ev_idx[r] = number32(x, ev, XPLANE_EV_IDX, UINT32_MAX);
+	t->fwd_thread[r] = (int32_t)xplane_u32(x, ev, XPLANE_FWD_THREAD, UINT32_MAX);
+	t->ev_idx[r] = xplane_u32(x, ev, XPLANE_EV_IDX, UINT32_MAX);
 	return r;
 }
 
@@ -465,8 +465,8 @@ static uint32_t api_detail(xplane *x, const xplane_event *ev, assay_host_kind ki
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_api);
 	(void)kind;
 	t->corr[r] = (uint64_t)xplane_number(ev, XPLANE_CORR, 0);
-	t->external[r] = number32(x, ev, XPLANE_EXTERNAL, 0);
-	t->cbid[r] = number32(x, ev, XPLANE_CBID, UINT32_MAX);
+	t->external[r] = xplane_u32(x, ev, XPLANE_EXTERNAL, 0);
+	t->cbid[r] = xplane_u32(x, ev, XPLANE_CBID, UINT32_MAX);
 	int64_t stack = xplane_number(ev, XPLANE_STACK, 0);
 	if (stack > 0 && stack <= ASSAY_FILE_STACK_MAX)
 		t->stack[r] = (uint32_t)stack;
@@ -478,9 +478,9 @@ static uint32_t frame_detail(xplane *x, const xplane_event *ev, assay_host_kind 
 	assay_frame_table *t = &x->part->t.frame;
 	uint32_t r = assay_add(&x->part->t, ASSAY_T_frame);
 	(void)kind;
-	t->id[r] = number32(x, ev, XPLANE_PY_ID, UINT32_MAX);
-	t->parent[r] = number32(x, ev, XPLANE_PY_PARENT, UINT32_MAX);
-	t->ev_idx[r] = number32(x, ev, XPLANE_EV_IDX, UINT32_MAX);
+	t->id[r] = xplane_u32(x, ev, XPLANE_PY_ID, UINT32_MAX);
+	t->parent[r] = xplane_u32(x, ev, XPLANE_PY_PARENT, UINT32_MAX);
+	t->ev_idx[r] = xplane_u32(x, ev, XPLANE_EV_IDX, UINT32_MAX);
 	return r;
 }
 

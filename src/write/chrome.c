@@ -58,25 +58,39 @@ int64_t chrome_shifted(const chrome_out *c, uint32_t source, int64_t ts)
 	return source < c->t->source.n ? assay_wrap_add(ts, c->at.shift[source]) : ts;
 }
 
-/* Ids that are words stay words. */
-void chrome_at(chrome_out *c, uint32_t track, int64_t ts)
+/* An id that is no number of ours: none (Kineto's is empty, too), below zero, or a word. */
+static void put_word(chrome_out *c, const char *key, assay_str id)
+{
+	int64_t below;
+	if (assay_str_i64(id, &below) && below < 0)
+		assay_jsonw_i64(&c->w, key, below);
+	else
+		assay_jsonw_str(&c->w, key, id);
+}
+
+void chrome_ids(chrome_out *c, uint32_t track)
 {
 	const assay_track_table *t = &c->t->track;
+	if (t->pid[track] >= 0)
+		assay_jsonw_i64(&c->w, "pid", t->pid[track] + raised(c, t->source[track]));
+	else
+		put_word(c, "pid", assay_text(c->run, t->process[track]));
+	if (t->tid[track] >= 0)
+		assay_jsonw_i64(&c->w, "tid", t->tid[track]);
+	else
+		put_word(c, "tid", assay_text(c->run, t->name[track]));
+}
+
+void chrome_at(chrome_out *c, uint32_t track, int64_t ts)
+{
 	if (track == ASSAY_NO_ROW) { /* memory whose thread was not recorded */
 		uint32_t source = c->t->source.n == 1 ? 0 : ASSAY_NO_ROW;
 		chrome_place(c, source, 0, 0);
 		chrome_time(c, "ts", chrome_shifted(c, source, ts));
 		return;
 	}
-	if (t->pid[track] >= 0)
-		assay_jsonw_i64(&c->w, "pid", t->pid[track] + raised(c, t->source[track]));
-	else
-		assay_jsonw_str(&c->w, "pid", assay_text(c->run, t->process[track]));
-	if (t->tid[track] >= 0)
-		assay_jsonw_i64(&c->w, "tid", t->tid[track]);
-	else
-		assay_jsonw_str(&c->w, "tid", assay_text(c->run, t->name[track]));
-	chrome_time(c, "ts", chrome_shifted(c, t->source[track], ts));
+	chrome_ids(c, track);
+	chrome_time(c, "ts", chrome_shifted(c, c->t->track.source[track], ts));
 }
 
 static void chrome_flush(chrome_out *c)
@@ -198,11 +212,22 @@ static void put_u32(chrome_out *c, const char *key, uint32_t v, uint32_t absent)
 		assay_jsonw_u64(&c->w, key, v);
 }
 
+/* What the source says once of all its rows of a kind. */
+static void put_zero(chrome_out *c, uint32_t track, unsigned bit, const char *key, assay_sid args)
+{
+	uint32_t source = c->t->track.source[track];
+	if (source < c->t->source.n && c->t->source.zeros[source] >> bit & 1 &&
+	    assay_str_find(assay_text(c->run, args), key) < 0)
+		assay_jsonw_u64(&c->w, key, 0);
+}
+
 static void put_op_args(chrome_out *c, uint32_t h)
 {
 	uint32_t d = c->t->host.detail[h];
 	const assay_op_table *t = &c->t->op;
 	put_u32(c, "External id", t->external[d], 0);
+	put_zero(c, c->t->host.track[h], ASSAY_ZEROS_OP + c->t->host.kind[h], ASSAY_ZEROS_HOST_KEY,
+		 c->t->host.args[h]);
 	if (t->seq[d] != -1)
 		assay_jsonw_i64(&c->w, "Sequence number", t->seq[d]);
 	if (t->fwd_thread[d] != -1)
@@ -304,7 +329,8 @@ static void put_gpu_size(chrome_out *c, uint32_t g)
 		return;
 	assay_jsonw_i64(&c->w, "bytes", t->bytes[g]);
 	static const char speed[] = "memory bandwidth (GB/s)";
-	if (t->dur[g] > 0 && assay_str_find(assay_text(c->run, t->args[g]), speed) < 0)
+	if (t->dur[g] > 0 && t->kind[g] != ASSAY_GPU_KERNEL &&
+	    assay_str_find(assay_text(c->run, t->args[g]), speed) < 0)
 		assay_jsonw_f64(&c->w, speed, (double)t->bytes[g] / (double)t->dur[g]);
 }
 
@@ -314,6 +340,7 @@ static void put_gpu_args(chrome_out *c, uint32_t g)
 	uint32_t grid[3];
 	assay_grid_blocks(&c->grids, g, grid);
 	put_u32(c, "External id", t->external[g], 0);
+	put_zero(c, t->track[g], t->kind[g], ASSAY_ZEROS_GPU_KEY, t->args[g]);
 	assay_jsonw_i64(&c->w, "device", c->t->track.pid[t->track[g]]);
 	put_u32(c, "context", t->context[g], UINT32_MAX);
 	assay_jsonw_i64(&c->w, "stream", c->t->track.tid[t->track[g]]);
@@ -408,11 +435,12 @@ static void put_alloc(chrome_out *c, uint32_t i)
 		assay_jsonw_i64(&c->w, "Total Reserved", t->reserved[i]);
 	assay_jsonw_i64(&c->w, "Bytes", t->bytes[i]);
 	chrome_id(c, "Addr", t->addr[i]);
-	if (t->device[i] != -1)
-		assay_jsonw_i64(&c->w, "Device Id", t->device[i]);
+	assay_jsonw_i64(&c->w, "Device Id", t->device[i]);
 	if (t->corr[i] && t->track[i] != ASSAY_NO_ROW)
 		chrome_id(c, "correlation",
 			  chrome_corr(c, c->t->track.source[t->track[i]], t->corr[i]));
+	put_u32(c, "Ev Idx", t->ev_idx[i], UINT32_MAX);
+	chrome_members(c, t->args[i]);
 	assay_jsonw_close(&c->w, '}');
 	chrome_end(c);
 }

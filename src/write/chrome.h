@@ -55,6 +55,8 @@ void chrome_put_cuda_fields(chrome_out *c, uint32_t host);
 
 /* One event up to its args; close it with chrome_end(). dur < 0: none. */
 void chrome_begin(chrome_out *c, char phase, assay_str cat, assay_str name);
+/* Its process and thread, as far as it has them. */
+void chrome_ids(chrome_out *c, uint32_t track);
 void chrome_at(chrome_out *c, uint32_t track, int64_t ts);
 void chrome_place(chrome_out *c, uint32_t source, int64_t pid, int64_t tid);
 /* On the clock of the file. */

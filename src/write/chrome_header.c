@@ -207,18 +207,23 @@ static void name_threads(chrome_out *c, assay_map *seen)
 {
 	const assay_track_table *t = &c->t->track;
 	for (uint32_t i = 0; i < t->n; i++) {
-		if (t->kind[i] == ASSAY_TRACK_STREAM || t->pid[i] < 0)
+		if (t->kind[i] == ASSAY_TRACK_STREAM)
 			continue;
 		assay_str process = assay_text(c->run, t->process[i]);
 		int64_t tid = t->tid[i] >= 0 ? t->tid[i] : 0;
-		if (process.n && first_time(seen, row_key(t->source[i], t->pid[i], -1)))
+		if (t->pid[i] >= 0 && process.n &&
+		    first_time(seen, row_key(t->source[i], t->pid[i], -1)))
 			put_name(c, "process_name", t->source[i], t->pid[i], tid, "name", process,
 				 0);
 		assay_str name = assay_text(c->run, t->name[i]);
 		if (t->tid[i] >= 0 && name.n) {
 			first_time(seen, row_key(t->source[i], t->pid[i], t->tid[i]));
-			put_name(c, "thread_name", t->source[i], t->pid[i], t->tid[i], "name", name,
-				 0);
+			chrome_begin(c, 'M', (assay_str){0}, ASSAY_S("thread_name"));
+			chrome_ids(c, i);
+			assay_jsonw_open(&c->w, "args", '{');
+			assay_jsonw_str(&c->w, "name", name);
+			assay_jsonw_close(&c->w, '}');
+			chrome_end(c);
 		}
 	}
 }

@@ -127,6 +127,9 @@ static void put_event(xplane_writer *w, xplane_out *p, const struct memory *m)
 	xplane_put_i64(p, "addr", (int64_t)t->addr[i]); /* xprof reads the signed slot only */
 	xplane_put_i64(p, "allocation_bytes", bytes < 0 ? assay_wrap_add(0, -bytes) : bytes);
 	put_held(p, t, m);
+	if (t->ev_idx[i] != UINT32_MAX)
+		xplane_put_i64(p, "Ev Idx", t->ev_idx[i]);
+	xplane_put_args(p, w->run, t->args[i]);
 	xplane_end_event(p, bytes < 0 ? ASSAY_S(XPLANE_FREED) : ASSAY_S(XPLANE_ALLOCATED), m->ts,
 			 0);
 }
