@@ -93,6 +93,19 @@ uint32_t nsys_thread(nsys *n, int64_t global_tid)
 	return assay_thread_track(n->part, global_tid >> 24 & 0xffffff, global_tid & 0xffffff);
 }
 
+assay_jsonw *nsys_args_begin(nsys *n)
+{
+	n->args.compact = true;
+	n->args.comma = false;
+	n->args.out.n = 0;
+	return &n->args;
+}
+
+assay_sid nsys_args_end(nsys *n)
+{
+	return assay_intern(&n->part->strings, (assay_str){n->args.out.p, n->args.out.n});
+}
+
 /* ---- the file ---- */
 
 static void read_strings(nsys *n)
@@ -354,6 +367,8 @@ static bool nsys_read(assay_db *db)
 	assay_map_free(&n.domain_of);
 	assay_stacks_free(&n.stacks);
 	assay_jsonw_free(&n.args);
+	assay_vec_free(&n.entries);
+	assay_vec_free(&n.enums);
 	return true;
 }
 

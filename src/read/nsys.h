@@ -7,6 +7,20 @@
 #include "model/stacks.h"
 #include "read/db.h"
 
+/* A field of a payload: NVTX_PAYLOAD_SCHEMA_ENTRIES. */
+typedef struct nsys_entry {
+	int64_t domain, schema, idx, flags, type, detail,
+		offset; /* offset -1: behind the one before */
+	assay_sid name;
+	bool unsure; /* processes disagree, and rows do not say whose they are */
+} nsys_entry;
+
+/* A value of an enumeration: NVTX_PAYLOAD_ENUM_ENTRIES, and its size. */
+typedef struct nsys_enum {
+	int64_t domain, schema, value, size;
+	assay_sid name;
+} nsys_enum;
+
 typedef struct nsys {
 	assay_db *db;
 	assay_part *part;
@@ -22,7 +36,9 @@ typedef struct nsys {
 	assay_map device_of;  /* source and context -> device, from kernels */
 	assay_map domain_of;  /* process, NVTX domain, category -> name */
 	assay_stacks stacks;
-	assay_jsonw args; /* arguments in the making */
+	assay_jsonw args;              /* arguments in the making */
+	assay_vec(nsys_entry) entries; /* of payloads' schemas, in order */
+	assay_vec(nsys_enum) enums;    /* and of their enumerations */
 } nsys;
 
 /* Times of exports may be negative: "Profiling has started." is 0. */
@@ -36,6 +52,14 @@ assay_sid nsys_name(nsys *n, int column);   /* then its number; 0: no id */
 uint64_t nsys_corr_key(const nsys *n, uint64_t corr);
 /* Numbers that mean "none" there: NULL and 2^32 - 1. */
 int64_t nsys_number(nsys *n, int column, int64_t absent);
+
+/* Arguments of a row: an object without its braces. */
+assay_jsonw *nsys_args_begin(nsys *n);
+assay_sid nsys_args_end(nsys *n);
+
+/* nsys_payload.c: what structured payloads consist of; one of them, as a member. */
+void nsys_read_schemas(nsys *n);
+void nsys_put_payload(nsys *n, assay_jsonw *w, assay_str bytes);
 
 /* nsys_work.c: kernels, copies, memsets, graphs, calls, waits, events. */
 void nsys_read_work(nsys *n);

@@ -83,11 +83,11 @@ enum {
 	NVTX_DOMAIN = 75
 };
 enum { N_START, N_END, N_TYPE, N_TEXT, N_TID, N_TEXT_ID, N_DOMAIN, N_CATEGORY, N_VALUE };
-enum { N_INTS = 4, N_FLOATS = 2, N_JSON = N_VALUE + N_INTS + N_FLOATS, N_JSON_ID };
+enum { N_INTS = 4, N_FLOATS = 2, N_JSON = N_VALUE + N_INTS + N_FLOATS, N_JSON_ID, N_BINARY };
 #define NVTX_COLUMNS                                                                               \
 	ASSAY_DB_COLUMNS("start", "end", "eventType", "text", "globalTid", "textId", "domainId",   \
 			 "category", "int64Value", "uint64Value", "int32Value", "uint32Value",     \
-			 "doubleValue", "floatValue", "jsonText", "jsonTextId")
+			 "doubleValue", "floatValue", "jsonText", "jsonTextId", "binaryData")
 
 static assay_sid nvtx_name(nsys *n)
 {
@@ -154,22 +154,23 @@ static void put_json(nsys *n, assay_jsonw *w)
 
 static assay_sid nvtx_args(nsys *n, int64_t tid)
 {
-	assay_jsonw *w = &n->args;
+	assay_jsonw *w = nsys_args_begin(n);
 	int64_t category = assay_db_int(n->db, N_CATEGORY, 0);
-	w->compact = true;
-	w->comma = false;
-	w->out.n = 0;
 	put_named(n, w, "domain", tid, 0);
 	if (category)
 		put_named(n, w, "category", tid, category);
 	put_payload(n, w);
 	put_json(n, w);
-	return assay_intern(&n->part->strings, (assay_str){w->out.p, w->out.n});
+	assay_str binary = assay_db_text(n->db, N_BINARY);
+	if (binary.n)
+		nsys_put_payload(n, w, binary);
+	return nsys_args_end(n);
 }
 
 static void read_nvtx(nsys *n)
 {
 	read_domains(n);
+	nsys_read_schemas(n);
 	for (assay_db_select(n->db, "NVTX_EVENTS", NVTX_COLUMNS); assay_db_next(n->db);) {
 		int64_t ts, dur, tid = assay_db_int(n->db, N_TID, 0);
 		int64_t type = assay_db_int(n->db, N_TYPE, 0);
@@ -223,42 +224,89 @@ static void read_names(nsys *n)
 	}
 }
 
-/* Tables of spans with a start, an end, a thread and a name by id. */
-static const struct {
+/* Tables of spans with a start, an end, a thread and a name by id; numbers of theirs that are told
+ * as arguments. */
+enum { SPAN_ARGS = 6, SPAN_FIRST_ARG = 4 };
+typedef struct span_table {
 	const char *table, *name;
 	assay_host_kind kind;
 	const char *category;
-} spans[] = {
-	{"OSRT_API", "nameId", ASSAY_HOST_OTHER, "osrt"},
-	{"CUPTI_ACTIVITY_KIND_OVERHEAD", "nameId", ASSAY_HOST_OVERHEAD, "overhead"},
-	{"PROFILER_OVERHEAD", "nameId", ASSAY_HOST_OVERHEAD, "overhead"},
-	{"CUPTI_ACTIVITY_KIND_JIT", "nameId", ASSAY_HOST_OTHER, "jit"},
-	{"CUBLAS_EVENTS", "nameId", ASSAY_HOST_OTHER, "cublas"},
-	{"CUDNN_EVENTS", "nameId", ASSAY_HOST_OTHER, "cudnn"},
-	{"MPI_P2P_EVENTS", "textId", ASSAY_HOST_OTHER, "mpi"},
-	{"MPI_COLLECTIVES_EVENTS", "textId", ASSAY_HOST_OTHER, "mpi"},
-	{"MPI_START_WAIT_EVENTS", "textId", ASSAY_HOST_OTHER, "mpi"},
-	{"MPI_OTHER_EVENTS", "textId", ASSAY_HOST_OTHER, "mpi"},
-	{"OPENACC_LAUNCH_EVENTS", "nameId", ASSAY_HOST_OTHER, "openacc"},
-	{"OPENACC_DATA_EVENTS", "nameId", ASSAY_HOST_OTHER, "openacc"},
-	{"OPENACC_OTHER_EVENTS", "nameId", ASSAY_HOST_OTHER, "openacc"},
+	const char *args[SPAN_ARGS];
+} span_table;
+
+static const span_table spans[] = {
+	{"OSRT_API", "nameId", ASSAY_HOST_OTHER, "osrt", {0}},
+	{"CUPTI_ACTIVITY_KIND_OVERHEAD", "nameId", ASSAY_HOST_OVERHEAD, "overhead", {0}},
+	{"PROFILER_OVERHEAD", "nameId", ASSAY_HOST_OVERHEAD, "overhead", {0}},
+	{"CUPTI_ACTIVITY_KIND_JIT", "nameId", ASSAY_HOST_OTHER, "jit", {0}},
+	{"CUBLAS_EVENTS", "nameId", ASSAY_HOST_OTHER, "cublas", {0}},
+	{"CUDNN_EVENTS", "nameId", ASSAY_HOST_OTHER, "cudnn", {0}},
+	{"CUDA_GRAPH_NODE_EVENTS",
+	 "nameId",
+	 ASSAY_HOST_OTHER,
+	 "cuda_graph",
+	 {"graphNodeId", "originalGraphNodeId"}},
+	{"CUDA_GRAPH_EVENTS",
+	 "nameId",
+	 ASSAY_HOST_OTHER,
+	 "cuda_graph",
+	 {"graphId", "originalGraphId", "graphExecId", "graphNodeId", "originalGraphNodeId"}},
+	{"MPI_P2P_EVENTS",
+	 "textId",
+	 ASSAY_HOST_OTHER,
+	 "mpi",
+	 {"commHandle", "tag", "remoteRank", "size", "requestHandle"}},
+	{"MPI_COLLECTIVES_EVENTS",
+	 "textId",
+	 ASSAY_HOST_OTHER,
+	 "mpi",
+	 {"commHandle", "rootRank", "size", "recvSize", "requestHandle"}},
+	{"MPI_START_WAIT_EVENTS", "textId", ASSAY_HOST_OTHER, "mpi", {"requestHandle"}},
+	{"MPI_OTHER_EVENTS", "textId", ASSAY_HOST_OTHER, "mpi", {0}},
+	{"UCP_SUBMIT_EVENTS",
+	 "textId",
+	 ASSAY_HOST_OTHER,
+	 "ucx",
+	 {"bufferAddr", "packedSize", "peerWorkerUid", "tag"}},
+	{"UCP_PROGRESS_EVENTS",
+	 "textId",
+	 ASSAY_HOST_OTHER,
+	 "ucx",
+	 {"bufferAddr", "packedSize", "peerWorkerUid", "tag"}},
+	{"UCP_EVENTS", "textId", ASSAY_HOST_OTHER, "ucx", {0}},
+	{"OPENACC_LAUNCH_EVENTS", "nameId", ASSAY_HOST_OTHER, "openacc", {0}},
+	{"OPENACC_DATA_EVENTS", "nameId", ASSAY_HOST_OTHER, "openacc", {0}},
+	{"OPENACC_OTHER_EVENTS", "nameId", ASSAY_HOST_OTHER, "openacc", {0}},
 };
 
-static void read_spans(nsys *n, const char *table, const char *name, assay_host_kind kind,
-		       const char *category)
+static assay_sid span_args(nsys *n, const span_table *s)
 {
-	for (assay_db_select(n->db, table, ASSAY_DB_COLUMNS("start", "end", "globalTid", name));
-	     assay_db_next(n->db);) {
+	int64_t v;
+	nsys_args_begin(n);
+	for (int i = 0; i < SPAN_ARGS && s->args[i]; i++)
+		if (assay_db_i64(n->db, SPAN_FIRST_ARG + i, &v))
+			assay_jsonw_i64(&n->args, s->args[i], v);
+	return nsys_args_end(n);
+}
+
+static void read_spans(nsys *n, const span_table *s)
+{
+	const char *columns[SPAN_FIRST_ARG + SPAN_ARGS] = {"start", "end", "globalTid", s->name};
+	int count = SPAN_FIRST_ARG;
+	for (int i = 0; i < SPAN_ARGS && s->args[i]; i++)
+		columns[count++] = s->args[i];
+	for (assay_db_select(n->db, s->table, columns, count); assay_db_next(n->db);) {
 		int64_t ts, dur, tid = assay_db_int(n->db, 2, 0);
 		if (!nsys_process(n, tid, false) || !nsys_span(n, 0, &ts, &dur))
 			continue;
 		uint32_t track = nsys_thread(n, tid);
-		uint32_t h = assay_rocprof_host(n->part, kind, 0, 0, assay_str_of(category));
+		uint32_t h = assay_rocprof_host(n->part, s->kind, 0, 0, assay_str_of(s->category));
 		assay_host_table *t = &n->part->t.host;
 		t->ts[h] = ts;
 		t->dur[h] = dur;
 		t->track[h] = track;
 		t->name[h] = nsys_name(n, 3);
+		t->args[h] = span_args(n, s);
 	}
 }
 
@@ -321,7 +369,7 @@ void nsys_read_host(nsys *n)
 {
 	read_nvtx(n);
 	for (size_t i = 0; i < ASSAY_COUNT_OF(spans); i++)
-		read_spans(n, spans[i].table, spans[i].name, spans[i].kind, spans[i].category);
+		read_spans(n, &spans[i]);
 	read_samples(n);
 	read_memory(n);
 	read_metrics(n);

@@ -16,10 +16,10 @@ static uint32_t u32_at(nsys *n, int column, uint32_t absent)
 	return v < 0 ? absent : assay_rocprof_u32(n->part, (uint64_t)v, absent);
 }
 
-static uint16_t u16_at(nsys *n, int column)
+static uint16_t u16_at(nsys *n, int column, uint16_t absent)
 {
 	int64_t v = nsys_number(n, column, -1);
-	return v < 0 ? 0 : assay_rocprof_u16(n->part, (uint64_t)v, 0);
+	return v < 0 ? absent : assay_rocprof_u16(n->part, (uint64_t)v, absent);
 }
 
 /* The process of all calls, for exports cut down to tables whose work does not say its own; 0 when
@@ -102,13 +102,13 @@ static void read_kernels(nsys *n)
 		if (!name)
 			assay_count(n->part, ASSAY_ISSUE_no_name, 1);
 		t->name[g] = name ? name : nsys_name(n, NAME);
-		t->regs[g] = u16_at(n, REGS);
+		t->regs[g] = u16_at(n, REGS, UINT16_MAX);
 		t->grid_x[g] = u32_at(n, GX, 0);
 		t->grid_y[g] = u32_at(n, GY, 0);
 		t->grid_z[g] = u32_at(n, GZ, 0);
-		t->block_x[g] = u16_at(n, BX);
-		t->block_y[g] = u16_at(n, BY);
-		t->block_z[g] = u16_at(n, BZ);
+		t->block_x[g] = u16_at(n, BX, 0);
+		t->block_y[g] = u16_at(n, BY, 0);
+		t->block_z[g] = u16_at(n, BZ, 0);
 		t->shared[g] = sum_or_absent(u32_at(n, STATIC, UINT32_MAX),
 					     u32_at(n, DYNAMIC, UINT32_MAX));
 		t->scratch[g] = u32_at(n, LOCAL, UINT32_MAX);
@@ -161,13 +161,18 @@ static void read_copies(nsys *n)
 static void read_graphs(nsys *n)
 {
 	for (assay_db_select(n->db, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
-			     ASSAY_DB_COLUMNS(WORK_COLUMNS, "graphId"));
+			     ASSAY_DB_COLUMNS(WORK_COLUMNS, "graphId", "graphExecId"));
 	     assay_db_next(n->db);) {
+		int64_t exec;
 		uint32_t g = add_work(n, ASSAY_GPU_KERNEL);
 		if (g == ASSAY_NO_ROW)
 			continue;
 		n->part->t.gpu.name[g] = assay_intern_z(&n->part->strings, "graph launch");
 		n->part->t.gpu.graph[g] = u32_at(n, MORE, 0);
+		nsys_args_begin(n);
+		if (assay_db_i64(n->db, MORE + 1, &exec))
+			assay_jsonw_i64(&n->args, "graphExecId", exec);
+		n->part->t.gpu.args[g] = nsys_args_end(n);
 	}
 }
 

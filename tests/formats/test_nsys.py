@@ -5,6 +5,7 @@ what is not read is named."""
 import json
 import pathlib
 import sqlite3
+import struct
 import sys
 import tempfile
 
@@ -30,7 +31,9 @@ TABLES = {
     "CUDA_CALLCHAINS": "id, symbol, module, unresolved, originalIP, stackDepth",
     "SAMPLING_CALLCHAINS": "id, symbol, module, kernelMode, stackDepth",
     "NVTX_EVENTS": "start, end, eventType, rangeId, category, color, text, globalTid, endGlobalTid, textId, domainId, uint64Value, "
-                   "int64Value, doubleValue, uint32Value, int32Value, floatValue, jsonTextId, jsonText",
+                   "int64Value, doubleValue, uint32Value, int32Value, floatValue, jsonTextId, jsonText, binaryData",
+    "NVTX_PAYLOAD_SCHEMA_ENTRIES": "domainId, schemaId, idx, flags, type, name, description, arrayOrUnionDetail, offset",
+    "NVTX_PAYLOAD_ENUM_ENTRIES": "domainId, schemaId, idx, name, value, isFlag",
     "OSRT_API": "start, end, eventClass, globalTid, nameId, returnValue, nestingLevel, callchainId",
     "COMPOSITE_EVENTS": "id INTEGER PRIMARY KEY, start, cpu, threadState, globalTid, cpuCycles",
     "SCHED_EVENTS": "start, cpu, isSchedIn, globalTid, threadState",
@@ -39,7 +42,11 @@ TABLES = {
     "TARGET_INFO_GPU_METRICS": "typeId, sourceId, typeName, metricId, metricName",
     "CUDA_GPU_MEMORY_USAGE_EVENTS": "start, globalPid, deviceId, contextId, address, pc, bytes, memKind, memoryOperationType, correlationId",
     "MPI_RANKS": "globalTid, rank",
-    "MPI_COLLECTIVES_EVENTS": "start, end, globalTid, textId",
+    "MPI_COLLECTIVES_EVENTS": "start, end, globalTid, textId, commHandle, rootRank, size, recvSize, requestHandle",
+    "MPI_P2P_EVENTS": "start, end, globalTid, textId, commHandle, tag, remoteRank, size, requestHandle",
+    "UCP_SUBMIT_EVENTS": "start, end, globalTid, textId, bufferAddr, packedSize, peerWorkerUid, tag",
+    "CUDA_GRAPH_EVENTS": "start, end, eventClass, globalTid, nameId, graphId, originalGraphId, graphExecId",
+    "CUDA_GRAPH_NODE_EVENTS": "start, end, eventClass, globalTid, nameId, graphNodeId, originalGraphNodeId",
     "CUDNN_EVENTS": "start, end, globalTid, nameId",
     "DIAGNOSTIC_EVENT": "timestamp, timestampType, source, severity, text, globalPid",
 }
@@ -111,7 +118,18 @@ def make(path):
         put("GENERIC_EVENTS", rawTimestamp=1, timestamp=1, typeId=1, data="{}")
         put("CUDA_GPU_MEMORY_USAGE_EVENTS", start=600, globalPid=p, deviceId=0, contextId=1, address=4096, bytes=1024, memKind=2,
             memoryOperationType=0, correlationId=20)
-        put("MPI_COLLECTIVES_EVENTS", start=5600, end=5700, globalTid=tid, textId=text("MPI_Allreduce"))
+        put("MPI_COLLECTIVES_EVENTS", start=5600, end=5700, globalTid=tid, textId=text("MPI_Allreduce"), commHandle=1 << 40, size=4096)
+        put("MPI_P2P_EVENTS", start=5730, end=5735, globalTid=tid, textId=text("MPI_Send"), tag=0, remoteRank=1 - rank, size=512)
+        put("UCP_SUBMIT_EVENTS", start=5740, end=5745, globalTid=tid, textId=text("ucp_tag_send_nbx"), packedSize=256, peerWorkerUid=3, tag=9)
+        put("CUDA_GRAPH_EVENTS", start=5280, end=5281, globalTid=tid, nameId=text("Graph Creation"), graphId=8, graphExecId=9)
+        for node, original in ((1, None), (3, 1)):
+            put("CUDA_GRAPH_NODE_EVENTS", start=5280 + node, end=5280 + node, globalTid=tid, nameId=text("Graph Node Creation"), graphNodeId=node,
+                originalGraphNodeId=original)
+        for idx, (kind, name, offset) in enumerate(((18, "NCCL communicator ID", None), (22, "Message size [bytes]", 8), (1 << 24, "Operation", 16))):
+            put("NVTX_PAYLOAD_SCHEMA_ENTRIES", domainId=2, schemaId=16777220, idx=idx, type=kind, name=name, offset=offset)
+        put("NVTX_PAYLOAD_ENUM_ENTRIES", domainId=2, schemaId=1 << 24, idx=0, name="Sum", value=0)
+        put("NVTX_EVENTS", start=5650, end=5660, eventType=59, text="ncclAllReduce", globalTid=tid, domainId=2,
+            binaryData=struct.pack("<4Q2QII", 2, 16777220, 24, 56, 1 << 63, 1 << 20, 0, 0))
         put("CUDNN_EVENTS", start=5710, end=5720, globalTid=tid, nameId=text("cudnnConvolutionForward"))
     for s, i in strings.items():
         db.execute("INSERT INTO StringIds VALUES(?, ?)", (i, s))
@@ -134,8 +152,8 @@ FACTS = {
     "stacks": ("select count(*) from api where stack is not null", [[8]]),
     "waits": ("select count(*), sum(record_corr) from sync where name = 'Event Sync'", [[2, 26]]),
     "ranges": ("select name, count(*), sum(dur) from regions where category in ('marker', 'process_range') group by 1 order by 1",
-               [["here", 2, 0], *[[f"layer{k}", 2, 80] for k in range(4)], ["step", 2, 10200]]),
-    "domain, category, payload": ("select distinct args from host where args like '%NCCL%'",
+               [["here", 2, 0], *[[f"layer{k}", 2, 80] for k in range(4)], ["ncclAllReduce", 2, 20], ["step", 2, 10200]]),
+    "domain, category, payload": ("select distinct args from host where args like '%NCCL%loss%'",
                                   [['"domain": "NCCL","category": "loss","payload": 77']]),
     "operating system": ("select count(*), sum(h.dur) from host h where h.name = 'poll'", [[2, 200]]),
     "samples": ("select count(*) from sample", [[2]]),
@@ -143,29 +161,45 @@ FACTS = {
     "memory": ("select sum(bytes) from alloc", [[2048]]),
     "ranks": ("select rank from source order by 1", [[4], [5]]),
     "MPI": ("select count(*), sum(dur) from host where name = 'MPI_Allreduce'", [[2, 200]]),
+    "numbers of messages": ("select distinct name, args from host where name like 'MPI%' or name like 'ucp%' order by 1, 2",
+                            [["MPI_Allreduce", f'"commHandle": {1 << 40},"size": 4096'], ["MPI_Send", '"tag": 0,"remoteRank": 0,"size": 512'],
+                             ["MPI_Send", '"tag": 0,"remoteRank": 1,"size": 512'], ["ucp_tag_send_nbx", '"packedSize": 256,"peerWorkerUid": 3,"tag": 9']]),
+    "making of graphs": ("select name, args, count(*) from host where name like 'Graph %' group by 1, 2 order by 1, 2",
+                         [["Graph Creation", '"graphId": 8,"graphExecId": 9', 2], ["Graph Node Creation", '"graphNodeId": 1', 2],
+                          ["Graph Node Creation", '"graphNodeId": 3,"originalGraphNodeId": 1', 2]]),
+    "executable graphs": ("select distinct args from gpu where graph = 8", [['"graphExecId": 9']]),
+    "fields of payloads": ("select distinct args from host where name = 'ncclAllReduce'",
+                           [['"domain": "NCCL","payload": {"NCCL communicator ID": 9223372036854775808, "Message size [bytes]": 1048576, "Operation": "Sum"}']]),
     "cuDNN": ("select count(*), sum(dur) from host where name = 'cudnnConvolutionForward'", [[2, 20]]),
     "threads": ("select distinct name from track where kind = 'thread' and name is not null", [["main"]]),
     "devices": ("select distinct name, arch from device", [["NVIDIA H100", "sm_90"]]),
 }
 # What a table carries alone: it may differ when the table is dropped.
 CARRIES = {
-    "StringIds": {"kernels", "calls", "launches", "whole graphs", "waits", "ranges", "operating system", "MPI", "cuDNN", "threads", "copies"},
+    "StringIds": {"kernels", "calls", "launches", "whole graphs", "waits", "ranges", "operating system", "MPI", "cuDNN", "threads", "copies",
+                  "numbers of messages", "making of graphs"},
     "CUPTI_ACTIVITY_KIND_KERNEL": {"kernels", "shapes", "graph nodes", "launches"},
     "CUPTI_ACTIVITY_KIND_MEMCPY": {"copies"},
     "CUPTI_ACTIVITY_KIND_MEMSET": {"memsets"},
-    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": {"whole graphs", "launches"},
+    "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": {"whole graphs", "launches", "executable graphs"},
     "CUPTI_ACTIVITY_KIND_RUNTIME": {"calls", "launches", "stacks", "waits"},
     "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION": {"waits"},
     "CUPTI_ACTIVITY_KIND_CUDA_EVENT": {"waits"},
     "CUDA_CALLCHAINS": {"stacks"},
-    "NVTX_EVENTS": {"ranges", "domain, category, payload"},
+    "NVTX_EVENTS": {"ranges", "domain, category, payload", "fields of payloads"},
+    "NVTX_PAYLOAD_SCHEMA_ENTRIES": {"fields of payloads"},
+    "NVTX_PAYLOAD_ENUM_ENTRIES": {"fields of payloads"},
     "OSRT_API": {"operating system"},
     "COMPOSITE_EVENTS": {"samples"},
     "GPU_METRICS": {"metrics"},
     "TARGET_INFO_GPU_METRICS": {"metrics"},
     "CUDA_GPU_MEMORY_USAGE_EVENTS": {"memory"},
     "MPI_RANKS": {"ranks"},
-    "MPI_COLLECTIVES_EVENTS": {"MPI"},
+    "MPI_COLLECTIVES_EVENTS": {"MPI", "numbers of messages"},
+    "MPI_P2P_EVENTS": {"numbers of messages"},
+    "UCP_SUBMIT_EVENTS": {"numbers of messages"},
+    "CUDA_GRAPH_EVENTS": {"making of graphs"},
+    "CUDA_GRAPH_NODE_EVENTS": {"making of graphs"},
     "CUDNN_EVENTS": {"cuDNN"},
     "ThreadNames": {"threads"},
     "TARGET_INFO_GPU": {"devices"},
@@ -177,7 +211,8 @@ VARIANTS = {
         f"UPDATE {t} SET {c} = {c} + (1 << 62);" for t, cs in {
             "CUPTI_ACTIVITY_KIND_KERNEL": ("demangledName", "shortName", "mangledName"), "CUPTI_ACTIVITY_KIND_RUNTIME": ("nameId",),
             "NVTX_EVENTS": ("textId",), "OSRT_API": ("nameId",), "ThreadNames": ("nameId",), "CUDA_CALLCHAINS": ("symbol", "module"),
-            "SAMPLING_CALLCHAINS": ("symbol", "module"), "MPI_COLLECTIVES_EVENTS": ("textId",), "CUDNN_EVENTS": ("nameId",)}.items() for c in cs), set()),
+            "SAMPLING_CALLCHAINS": ("symbol", "module"), "MPI_COLLECTIVES_EVENTS": ("textId",), "MPI_P2P_EVENTS": ("textId",),
+            "UCP_SUBMIT_EVENTS": ("textId",), "CUDA_GRAPH_EVENTS": ("nameId",), "CUDA_GRAPH_NODE_EVENTS": ("nameId",), "CUDNN_EVENTS": ("nameId",)}.items() for c in cs), set()),
     "ranges by text": ("UPDATE NVTX_EVENTS SET text = (SELECT value FROM StringIds WHERE id = textId), textId = NULL WHERE text IS NULL", set()),
     "ranges by id": ("INSERT INTO StringIds SELECT 900 + rowid, text FROM NVTX_EVENTS WHERE text NOT NULL;"
                      "UPDATE NVTX_EVENTS SET textId = 900 + rowid, text = NULL WHERE text NOT NULL", set()),
