@@ -34,6 +34,15 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 static const int passed[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXFSZ};
 enum { PASSED = ASSAY_COUNT_OF(passed) };
 
+/* As the command is to find it. */
+static struct sigaction of_pipes;
+
+void assay_record_survive_pipes(void)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	sigaction(SIGPIPE, &ignore, &of_pipes);
+}
+
 static void catch_signals(struct sigaction *old)
 {
 	struct sigaction sa = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
@@ -66,6 +75,7 @@ static _Noreturn void become_command(char **command, char **env, const struct si
 				     const sigset_t *mask, int told)
 {
 	release_signals(old);
+	sigaction(SIGPIPE, &of_pipes, NULL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	environ = env;
 	execvp(command[0], command);

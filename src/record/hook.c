@@ -225,7 +225,7 @@ static void nothing(void)
 }
 
 /* The loader calls it with its lock held. */
-static assay_any_fn *with_the_loader_at_rest(void)
+__attribute__((used)) static assay_any_fn *with_the_loader_at_rest(void)
 {
 	if (wanted)
 		dl_iterate_phdr(visit, wanted);

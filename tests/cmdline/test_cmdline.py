@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -182,6 +183,34 @@ def output_that_cannot_be_written(_):
                 p = subprocess.run([tap.ASSAY, *map(str, args)], stdout=full, stderr=subprocess.PIPE, check=False)
             good = p.returncode == status and b"No space left" in p.stderr
             tap.ok(f"{' '.join(map(str, args[:2]))} to a full disk", good, f"{p.returncode} {p.stderr}")
+
+
+def readers_may_go_away(folder):
+    """As in `assay report | head -1`: not a word, and the status of a program that a closed pipe ended; its own where such signals are ignored."""
+    env, run = tap.ROOT / "examples/env", DEMO / "run"
+    tap.run("report", "--shard", "0/1", "-o", folder / "shards", DEMO / "ddp")
+    lines = {
+        "top": ["--once", run], "hang": [os.getpid()], "report": ["-v", run], "merge": [folder / "shards"], "diff": [run, run], "waits": [run],
+        "scopes": [run], "path": [run], "roofline": [TRAIN], "convert": ["--to", "chrome", run, "-"], "info": [run], "formats": [],
+        "sql": [run, "select * from kernels"], "env": [], "env-diff": [env / "a.json", env / "b.json"], "env-check": [env / "rules.txt", env / "b.json"],
+        "help": [],
+    }
+    # these print nothing of their own there
+    _, listed, _ = tap.run("help", "--list")
+    tap.ok("every command that prints is tried", set(listed.split()) - set(lines) == {"record", "ctl", "mpi"}, listed)
+    for command, rest in lines.items():
+        args = [*command.split("-"), *map(str, rest)]
+        code, out, _ = tap.run(*args, stdin=subprocess.DEVNULL)
+        for ignored, status in (signal.SIG_DFL, -signal.SIGPIPE), (signal.SIG_IGN, code):
+            reader, writer = os.pipe()
+            os.close(reader)
+            p = subprocess.run([tap.ASSAY, *args], stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, restore_signals=False,
+                               preexec_fn=lambda how=ignored: signal.signal(signal.SIGPIPE, how), check=False)
+            os.close(writer)
+            if command == "convert" and ignored:  # a file that is not whole
+                status = 1
+            good = (p.returncode, b"ipe" in p.stderr) == (status, status == 1 and command == "convert")
+            tap.ok(f"{command} without a reader{', pipes ignored' if ignored else ''}", out and good, f"{p.returncode}, not {status}: {p.stderr}")
 
 
 def parts_of_a_diff_are_those_of_the_budget(_):
@@ -415,6 +444,7 @@ TESTS = (
     two_runs_are_not_one_job,
     env_leaves_no_file,
     output_that_cannot_be_written,
+    readers_may_go_away,
     parts_of_a_diff_are_those_of_the_budget,
     a_recording_survives_conversion,
     a_wall_clock_is_laid_on_the_trace,

@@ -5,6 +5,7 @@ import glob
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -296,6 +297,40 @@ def whatever_a_program_does_to_itself_it_prints_and_ends_the_same():
             if how in LEAVES:
                 c = one(run)
                 eq((how, len(c.rows["KERNEL"]), len(c.rows["END"])), (how, LEAVES[how], 1))
+
+
+@test
+def output_that_nobody_reads_holds_up_no_recording():
+    run = os.path.join(WORK, "unread")
+    p = subprocess.Popen([ASSAY, "record", "-o", run, "--telemetry", "off", "--", build_ways(), "writes"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         env=dict(os.environ, LD_LIBRARY_PATH=FAKE))
+
+    def written():
+        asked = subprocess.run([ASSAY, "ctl", "--json", run, "status"], capture_output=True, timeout=PATIENCE)
+        return asked.returncode == 0 and sum(x["records"] for x in json.loads(asked.stdout)["processes"]) > 2000
+    until(written, "recording waits for the reader")
+    out, said = p.communicate(timeout=PATIENCE)
+    eq((p.returncode, out.count(b"."), len(one(run).rows["KERNEL"])), (7, 1 << 18, 1200))
+    assert b"nothing was lost" in said, said
+
+
+def with_no_reader(*command):
+    """Status of a recording whose messages nobody reads."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    p = subprocess.run([ASSAY, "record", "--telemetry", "off", *command], stdout=subprocess.DEVNULL, stderr=writer, timeout=PATIENCE,
+                       env=dict(os.environ, LD_LIBRARY_PATH=FAKE))
+    os.close(writer)
+    return p.returncode
+
+
+@test
+def who_reads_the_summary_may_go_away():
+    eq(with_no_reader("-o", WORK + "/no-reader", "--", FAKE + "/program", "return"), 0)
+    eq((len(one(WORK + "/no-reader").rows["KERNEL"]), os.path.exists(WORK + "/no-reader/run.json")), (20, True))
+    eq(with_no_reader("-o", WORK + "/no-reader-7", "--", "sh", "-c", "exit 7"), 7)
+    # but the command itself is ended by it, as ever
+    eq(with_no_reader("-o", WORK + "/no-reader-13", "--", "sh", "-c", "exec cat /proc/self/status >&2"), 128 + signal.SIGPIPE)
 
 
 @test

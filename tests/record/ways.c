@@ -209,6 +209,27 @@ static void first_leaves(bool another)
 	pthread_exit(NULL);
 }
 
+static void *write_much(void *unused)
+{
+	static char text[1 << 18]; /* more than a pipe holds */
+	memset(text, '.', sizeof text);
+	for (size_t n = 0; n < sizeof text;) {
+		ssize_t wrote = write(STDOUT_FILENO, text + n, sizeof text - n);
+		n += wrote > 0 ? (size_t)wrote : 0;
+	}
+	return unused;
+}
+
+/* A thread waits for whoever reads its output, the others work. */
+static void write_beside(void)
+{
+	pthread_t t;
+	if (pthread_create(&t, NULL, write_much, NULL))
+		return;
+	work(1000);
+	pthread_join(t, NULL);
+}
+
 static void during(const char *how)
 {
 	if (!strcmp(how, "handlers"))
@@ -223,6 +244,8 @@ static void during(const char *how)
 		many_threads();
 	else if (!strcmp(how, "dlclose"))
 		close_recorder();
+	else if (!strcmp(how, "writes"))
+		write_beside();
 	else if (!strcmp(how, "first-leaves"))
 		first_leaves(true);
 	else if (!strcmp(how, "only-leaves"))
