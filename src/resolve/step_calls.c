@@ -54,14 +54,23 @@ static void add_step(assay_run *run, uint32_t group, assay_step_origin origin, i
 	assay_step_add(run, group, from, to, ASSAY_STEP_NEXT, assay_sid_of(run, "step"), origin);
 }
 
-/* Of several optimizers that take turns, the last ends the step: they are told apart by the calls
- * between one update and the next. */
+/* Of several optimizers that take turns, the last ends the step: they are told apart by the kernels
+ * launched between one update and the next, or by all calls where no work is linked. */
 static void keep_last_of_round(const assay_tables *t, uint32_t group, int64_t *at, size_t *n)
 {
 	assay_arena a = {0};
 	int64_t *between =
 		assay_alloc(&a, (*n + 1) * sizeof *between); /* before each, behind all */
-	for (size_t i = 0; i < t->host.n; i++)
+	size_t linked = 0;
+	for (size_t i = 0; i < t->launch.n; i++) {
+		uint32_t call = t->launch.host[i];
+		if (call == ASSAY_NO_ROW || t->gpu.kind[i] != ASSAY_GPU_KERNEL ||
+		    assay_track_group(t, t->host.track[call]) != group)
+			continue;
+		between[assay_count_until(at, sizeof *at, *n, t->host.ts[call])]++;
+		linked++;
+	}
+	for (size_t i = 0; !linked && i < t->host.n; i++)
 		if (assay_is_call(t->host.kind[i]) &&
 		    assay_track_group(t, t->host.track[i]) == group)
 			between[assay_count_until(at, sizeof *at, *n, t->host.ts[i])]++;
@@ -139,6 +148,28 @@ TEST(updates_of_an_optimizer_end_steps_and_batches_begin_them)
 		CHECK_EQ(t->step.origin[0], updates ? ASSAY_STEP_OPTIMIZER : ASSAY_STEP_BATCH);
 		assay_run_free(run);
 	}
+	return 0;
+}
+
+/* A state that every other step saves is in its own step. */
+TEST(what_is_copied_now_and_then_makes_no_round)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	run->part.source = assay_add(t, ASSAY_T_source);
+	for (int i = 0; i < 12; i++) {
+		for (int k = 0; k < (i % 2 ? 3 : 7); k++) {
+			uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "call",
+							i * 100 + k * 10, 5);
+			uint32_t gpu = assay_hand_gpu(run, "work", i * 100 + k * 10, 5, call);
+			t->gpu.kind[gpu] = k < 3 ? ASSAY_GPU_KERNEL : ASSAY_GPU_MEMCPY;
+		}
+		assay_hand_host(run, ASSAY_HOST_ANNOTATION, "Optimizer.step#Adam.step",
+				i * 100 + 80, 15);
+	}
+	assay_call_steps(run);
+	CHECK_EQ(t->step.n, 12);
+	assay_run_free(run);
 	return 0;
 }
 

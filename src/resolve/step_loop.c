@@ -2,8 +2,9 @@
  * frames; going down from the outermost one, as long as most calls pass through one function, the
  * first function that visits its lines again and again holds the loop. Of its lines the rare ones
  * mark a step, those of inner loops are visited more often. Where an optimizer is seen at work, a
- * step has one of its runs; a loop that is one line long shows by these alone. Where a loop calls
- * from a single line, looks at the thread in between tell one round from the next. */
+ * step has one of its runs; a loop that is one line long shows by these alone, else by the
+ * functions that the line calls one after the other. Where a loop calls from a single line, looks
+ * at the thread in between tell one round from the next. */
 #include "resolve/resolve.h"
 
 #include "base/median.h"
@@ -38,15 +39,16 @@ typedef struct calls {
 	size_t n;
 	int64_t end;
 	uint32_t *above;     /* by row of stack: the call at the depth looked at, or NO_ROW */
+	uint32_t *below;     /* the same, one deeper */
 	bool *in;            /* by call: passes through the functions followed so far */
 	uint32_t *after_run; /* first call behind each run of the optimizer, also where none follows
 			      */
 	size_t optimizer_runs;
 } calls;
 
-/* Visits of one line. */
+/* Visits of one place of a function: a line, or what it calls there. */
 typedef struct visits {
-	int32_t line;
+	int32_t place;
 	uint32_t n, first; /* first: call */
 	uint64_t work;
 } visits;
@@ -140,6 +142,7 @@ static void take_calls(calls *c, uint32_t track, bool looks)
 	order(c);
 	c->in = assay_alloc(&c->scratch, c->n + 1);
 	c->above = assay_alloc(&c->scratch, (t->stack.n + 1) * sizeof *c->above);
+	c->below = assay_alloc(&c->scratch, (t->stack.n + 1) * sizeof *c->below);
 	memset(c->in, true, c->n);
 }
 
@@ -172,13 +175,16 @@ static void count_optimizer(calls *c)
 	}
 }
 
-/* Of several optimizers that take turns, the last ends the step. */
+/* Of several optimizers that take turns, the last ends the step. They are told apart by the work
+ * between their runs; what is saved or logged every other step is copied to the host and does not
+ * count. */
 static void keep_last_of_round(calls *c)
 {
 	int64_t *apart = assay_alloc(&c->scratch, (c->optimizer_runs + 1) * sizeof *apart);
 	size_t n = 0, kept = 0;
-	for (size_t i = 1; i < c->optimizer_runs; i++)
-		apart[n++] = c->after_run[i] - c->after_run[i - 1];
+	for (size_t i = 1; i < c->optimizer_runs; i++, n++)
+		for (size_t k = c->after_run[i - 1]; k < c->after_run[i]; k++)
+			apart[n] += at(c, k)->work;
 	size_t round = assay_round_length(apart, n);
 	for (size_t i = round - 1; i < c->optimizer_runs; i += round)
 		c->after_run[kept++] = c->after_run[i];
@@ -204,13 +210,18 @@ static size_t starts_by_optimizer(const calls *c, int64_t *starts)
 /* ---- one depth ---- */
 
 /* Of each stack the call at this depth from the outside; callers come before. */
+static void calls_at_depth(const assay_stack_table *s, uint16_t depth, uint32_t *out)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		out[i] = s->depth[i] < depth    ? ASSAY_NO_ROW
+			 : s->depth[i] == depth ? i
+						: out[s->caller[i]];
+}
+
 static void look_at_depth(calls *c, uint16_t depth)
 {
-	const assay_stack_table *s = &c->run->part.t.stack;
-	for (uint32_t i = 0; i < s->n; i++)
-		c->above[i] = s->depth[i] < depth    ? ASSAY_NO_ROW
-			      : s->depth[i] == depth ? i
-						     : c->above[s->caller[i]];
+	calls_at_depth(&c->run->part.t.stack, depth, c->above);
+	calls_at_depth(&c->run->part.t.stack, (uint16_t)(depth + 1), c->below);
 }
 
 /* Keep the calls that pass through the function most of them do; false: there is no such. */
@@ -232,32 +243,44 @@ static bool follow_main(calls *c)
 	return true;
 }
 
-static visits *visits_of(visits *v, size_t *n, int32_t line, uint32_t call)
+/* How places are told apart: by line, or by the function that is called; what a function does
+ * itself is -1 then. */
+typedef enum places { BY_LINE, BY_CALLEE } places;
+
+static int32_t place_of(const calls *c, size_t i, places by)
+{
+	const assay_stack_table *s = &c->run->part.t.stack;
+	uint32_t below = c->below[stack_of(c, i)];
+	if (by == BY_LINE)
+		return s->line[c->above[stack_of(c, i)]];
+	return below == ASSAY_NO_ROW ? -1 : (int32_t)s->code[below];
+}
+
+static visits *visits_of(visits *v, size_t *n, int32_t place, uint32_t call)
 {
 	for (size_t k = 0; k < *n; k++)
-		if (v[k].line == line)
+		if (v[k].place == place)
 			return &v[k];
 	if (*n == LINES_MAX)
 		return NULL;
-	v[*n] = (visits){.line = line, .first = call};
+	v[*n] = (visits){.place = place, .first = call};
 	return &v[(*n)++];
 }
 
-static size_t count_visits(const calls *c, visits *v)
+static size_t count_visits(const calls *c, places by, visits *v)
 {
-	const assay_tables *t = &c->run->part.t;
 	size_t n = 0;
 	visits *now = NULL;
 	for (uint32_t i = 0; i < c->n; i++) {
 		if (!c->in[i])
 			continue;
-		int32_t line = t->stack.line[c->above[stack_of(c, i)]];
-		bool same = now && now->line == line;
+		int32_t place = place_of(c, i, by);
+		bool same = now && now->place == place;
 		if (at(c, i)->look) {
 			now = same ? now : NULL;
 			continue;
 		}
-		if (!same && !(now = visits_of(v, &n, line, i)))
+		if (!same && !(now = visits_of(v, &n, place, i)))
 			return 0;
 		now->n += !same;
 		now->work += at(c, i)->work;
@@ -267,16 +290,15 @@ static size_t count_visits(const calls *c, visits *v)
 
 /* ---- the choice ---- */
 
-/* Starts of the visits of a line. */
-static size_t starts_of(const calls *c, int32_t line, int64_t *starts)
+/* Starts of the visits of a place. */
+static size_t starts_of(const calls *c, places by, int32_t place, int64_t *starts)
 {
-	const assay_tables *t = &c->run->part.t;
 	size_t n = 0;
 	bool there = false;
 	for (size_t i = 0; i < c->n; i++) {
 		if (!c->in[i])
 			continue;
-		bool now = t->stack.line[c->above[stack_of(c, i)]] == line;
+		bool now = place_of(c, i, by) == place;
 		if (now && !there && !at(c, i)->look)
 			starts[n++] = at(c, i)->ts;
 		there = now && (there || !at(c, i)->look);
@@ -361,18 +383,27 @@ static void add_steps(assay_run *run, uint32_t source, const int64_t *starts, si
 			       name, ASSAY_STEP_LOOP);
 }
 
-/* Starts of the rounds of the outermost loop that can be steps; 0 when none can. */
-static size_t starts_by_lines(calls *c, int64_t *starts)
+/* Starts of the rounds of a loop at the depth looked at; 0 when there is none. */
+static size_t starts_by(calls *c, places by, int64_t *starts)
 {
 	visits v[LINES_MAX];
+	size_t seen = count_visits(c, by, v);
+	const visits *mark = marker(c, v, seen);
+	size_t n = mark ? starts_of(c, by, mark->place, starts) : 0;
+	return n >= LEAST_STEPS && plausible(c, starts, n) ? n : 0;
+}
+
+/* Of the outermost loop that can be steps. What a single line calls says less than an optimizer. */
+static size_t starts_by_places(calls *c, int64_t *starts)
+{
 	for (uint16_t depth = 1; depth <= DEEPEST; depth++) {
 		look_at_depth(c, depth);
 		if (!follow_main(c))
 			break;
-		size_t lines = count_visits(c, v);
-		const visits *line = marker(c, v, lines);
-		size_t n = line ? starts_of(c, line->line, starts) : 0;
-		if (n >= LEAST_STEPS && plausible(c, starts, n))
+		size_t n = starts_by(c, BY_LINE, starts);
+		if (!n && c->optimizer_runs < LEAST_STEPS)
+			n = starts_by(c, BY_CALLEE, starts);
+		if (n)
 			return n;
 	}
 	return 0;
@@ -385,7 +416,7 @@ static bool found(assay_run *run, uint32_t source, uint32_t track, bool looks)
 	int64_t *starts = assay_alloc(&c.scratch, (c.n + 1) * sizeof *starts);
 	count_optimizer(&c);
 	keep_last_of_round(&c);
-	size_t n = starts_by_lines(&c, starts);
+	size_t n = starts_by_places(&c, starts);
 	if (!n)
 		n = starts_by_optimizer(&c, starts);
 	bool yes = n >= LEAST_STEPS && plausible(&c, starts, n) && (!looks || even(&c, starts, n));
@@ -517,6 +548,24 @@ TEST(a_loop_of_one_line_has_the_steps_of_its_optimizer)
 	assay_loop_steps(run);
 	CHECK_EQ(run->part.t.step.n, 5); /* what comes before the first run belongs to none */
 	CHECK_EQ(run->part.t.step.dur[2], 3000000);
+	assay_run_free(run);
+	return 0;
+}
+
+/* An optimizer that nobody knows loops over parameters: its lines are visited more often than it is
+ * called. */
+TEST(a_loop_of_one_line_has_the_steps_of_what_it_calls)
+{
+	assay_run *run = assay_run_new();
+	int64_t now = 0;
+	for (int step = 0; step < 5; step++) {
+		hand_call(run, now += 1000000, 33, "model.py");
+		for (int i = 0; i < 6; i++)
+			hand_call(run, now += 1000000, 33, "offload.py");
+	}
+	assay_loop_steps(run);
+	CHECK_EQ(run->part.t.step.n, 5);
+	CHECK_EQ(run->part.t.step.dur[2], 7000000);
 	assay_run_free(run);
 	return 0;
 }
