@@ -57,8 +57,6 @@ void assay_budget(assay_run *run, const assay_window *w);
 /* op_call, gpu_op, op_shape: operators and the work they caused. Needs launch, and the places of
  * all calls that launched. */
 void assay_ops(assay_run *run, const assay_order *order, const assay_op_places *places);
-/* kernel.flops and bytes, and those of op_shape, from hardware counters. */
-void assay_counters(assay_run *run);
 /* operator: op_shape by name. */
 void assay_operators(assay_run *run);
 

@@ -82,12 +82,22 @@ struct compute {
 	uint32_t roof; /* row */
 };
 
+/* Share of its bound that a shape must not be above. Of what is estimated, no attention kernel
+ * reaches four fifths of the peak. */
+static double most_believed(const assay_op_shape_table *s, uint32_t shape)
+{
+	bool guess = s->flags[shape] & ASSAY_OP_ESTIMATED;
+	return guess && s->class[shape] == ASSAY_WORK_ATTENTION &&
+			       s->bound[shape] == ASSAY_BOUND_COMPUTE
+		       ? 0.8
+		       : 1.02;
+}
+
 /* Work on a shape that is done faster than the device can is counted wrongly: better none. Data
- * that fits the last cache may come from there. */
+ * that fits the last cache may come from there. Of an unknown device, no more than any can. */
 static void set_bound(struct compute *c, uint32_t shape)
 {
 	assay_op_shape_table *s = &c->t->op_shape;
-	const double clearly = 1.02;
 	double mean = (double)s->busy[shape] / (double)s->calls[shape];
 	if (isnan(s->flops[shape]))
 		return;
@@ -97,7 +107,10 @@ static void set_bound(struct compute *c, uint32_t shape)
 	    s->bytes[shape] <= c->rates.cache)
 		least = mean;
 	s->bound_ns[shape] = least;
-	if (least > clearly * mean) {
+	double fastest = assay_rates_fastest((assay_math)s->math[shape]);
+	if (isnan(least) && fastest > 0)
+		least = 1e9 * s->flops[shape] / fastest;
+	if (least > most_believed(s, shape) * mean) {
 		bool guessed = s->flags[shape] & ASSAY_OP_ESTIMATED;
 		s->flags[shape] |= ASSAY_OP_OVER_PEAK;
 		if (guessed)

@@ -1,35 +1,167 @@
 /* What hardware counters measured wins over what shapes imply: by kernel, and by operator where its
  * kernels were counted. */
-#include "analyze/analyze.h"
+#include "analyze/counters.h"
 
 #include <math.h>
 
+#include "analyze/compute.h"
+#include "analyze/kernel_math.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 
-enum { FLOPS, BYTES, KINDS };
+enum { READ, WRITTEN, MOVED, MATRIX, VECTOR };
 
-static const struct {
-	const char *name;
-	int what;
-	double factor;
-} counters[] = {
-#define COUNTER(name, what, factor) {name, what, factor},
+enum way {
+#define WAY(id, quantity) WAY_##id,
+#define COUNTER(way, name, factor, needed, math)
 #include "analyze/counters.def"
+#undef WAY
+#undef COUNTER
+	WAYS
+};
+
+static const uint8_t quantity_of[] = {
+#define WAY(id, quantity) quantity,
+#define COUNTER(way, name, factor, needed, math)
+#include "analyze/counters.def"
+#undef WAY
 #undef COUNTER
 };
 
+static const struct {
+	uint8_t way;
+	const char *name;
+	double factor;
+	bool needed;
+	assay_math math;
+} counters[] = {
+#define WAY(id, quantity)
+#define COUNTER(way, name, factor, needed, math)                                                   \
+	{WAY_##way, name, factor, needed, ASSAY_MATH_##math},
+#include "analyze/counters.def"
+#undef WAY
+#undef COUNTER
+};
+enum { COUNTERS = ASSAY_COUNT_OF(counters) };
+
 static int counter_of(assay_str name)
 {
-	for (size_t i = 0; i < ASSAY_COUNT_OF(counters); i++)
-		if (assay_str_is(name, counters[i].name))
-			return (int)i;
+	for (int i = 0; i < COUNTERS; i++)
+		if (assay_str_glob(assay_str_of(counters[i].name), name))
+			return i;
 	return -1;
 }
 
-static void add(double *sum, double value)
+/* Of a kernel or an operator, by counter. A launch may have several rows of one. */
+struct tally {
+	double sum[COUNTERS];
+	uint64_t launches[COUNTERS];
+	uint64_t last[COUNTERS]; /* launch counted last, one more than its number */
+};
+
+static void add(struct tally *t, int counter, double value, uint64_t launch)
 {
-	*sum = (isnan(*sum) ? 0 : *sum) + value;
+	t->sum[counter] += value * counters[counter].factor;
+	t->launches[counter] += !launch || t->last[counter] != launch + 1;
+	t->last[counter] = launch + 1;
+}
+
+/* Sum over launches, or of one launch in the mean; NaN when the way is not complete. */
+static double by_way(const struct tally *t, int way, bool mean)
+{
+	double sum = 0;
+	bool any = false;
+	for (int i = 0; i < COUNTERS; i++) {
+		if (counters[i].way != way)
+			continue;
+		if (counters[i].needed && !t->launches[i])
+			return NAN;
+		any |= t->launches[i] > 0;
+		sum += t->launches[i] ? t->sum[i] / (mean ? (double)t->launches[i] : 1) : 0;
+	}
+	return any ? sum : NAN;
+}
+
+static double quantity(const struct tally *t, int which, bool mean)
+{
+	for (int w = 0; w < WAYS; w++) {
+		double found = quantity_of[w] == which ? by_way(t, w, mean) : NAN;
+		if (!isnan(found))
+			return found;
+	}
+	return NAN;
+}
+
+/* Both directions, or neither: half of the traffic is no measure of it. */
+static double bytes_of(const struct tally *t, bool mean)
+{
+	double moved = quantity(t, MOVED, mean);
+	return isnan(moved) ? quantity(t, READ, mean) + quantity(t, WRITTEN, mean) : moved;
+}
+
+/* Where nothing ran on matrix units, or where those were not counted, vector units alone tell. */
+static double flops_of(const struct tally *t, bool mean)
+{
+	double matrix = quantity(t, MATRIX, mean), vector = quantity(t, VECTOR, mean);
+	if (isnan(vector))
+		return matrix > 0 ? matrix : NAN;
+	return isnan(matrix) ? vector : matrix + vector;
+}
+
+static bool has_matrix(const struct tally *t)
+{
+	return quantity(t, MATRIX, true) > 0;
+}
+
+static assay_math math_of(const struct tally *t)
+{
+	int most = -1;
+	for (int i = 0; i < COUNTERS; i++)
+		if (counters[i].math && t->sum[i] > (most < 0 ? 0 : t->sum[most]))
+			most = i;
+	return most < 0 ? ASSAY_MATH_NONE : counters[most].math;
+}
+
+/* Kernels of matrix units whose units were not counted: what vector units did beside them is not
+ * their work. */
+static bool is_matrix_math(assay_math math)
+{
+	return math != ASSAY_MATH_NONE && math != ASSAY_MATH_FP32 && math != ASSAY_MATH_FP64;
+}
+
+assay_counted *assay_counted_kernels(const assay_run *run, assay_arena *a)
+{
+	const assay_tables *t = &run->part.t;
+	const assay_pmc_table *p = &t->pmc;
+	assay_map kernels = {0}, names = {0};
+	if (!p->n)
+		return NULL;
+	assay_arena scratch = {0};
+	struct tally *of = assay_alloc(&scratch, (t->kernel.n + 1) * sizeof *of);
+	assay_counted *out = assay_alloc(a, (t->kernel.n + 1) * sizeof *out);
+	for (uint32_t k = 0; k < t->kernel.n; k++)
+		*assay_map_at(&kernels, t->kernel.name[k]) = k;
+	for (uint32_t i = 0; i < p->n; i++) {
+		uint32_t k = assay_map_get(&kernels, p->kernel[i]);
+		uint32_t *known = assay_map_at(&names, p->name[i]);
+		if (*known == ASSAY_MAP_ABSENT)
+			*known = (uint32_t)(1 + counter_of(assay_text(run, p->name[i])));
+		if (*known && k != ASSAY_MAP_ABSENT)
+			add(&of[k], (int)*known - 1, p->value[i], p->corr[i]);
+	}
+	for (uint32_t k = 0; k < t->kernel.n; k++) {
+		assay_math by_name = assay_kernel_math(assay_text(run, t->kernel.name[k]));
+		bool beside = is_matrix_math(by_name) && !has_matrix(&of[k]);
+		out[k] = (assay_counted){.flops = beside ? NAN : flops_of(&of[k], true),
+					 .bytes = bytes_of(&of[k], true),
+					 .all_flops = beside ? NAN : flops_of(&of[k], false),
+					 .all_bytes = bytes_of(&of[k], false),
+					 .math = by_name ? by_name : math_of(&of[k])};
+	}
+	assay_map_free(&kernels);
+	assay_map_free(&names);
+	assay_arena_free(&scratch);
+	return out;
 }
 
 /* Rows of gpu by correlation id. Ids are a process's own: those that two processes have are left
@@ -44,88 +176,165 @@ static void index_work(const assay_gpu_table *g, assay_map *work)
 	}
 }
 
-/* Operators whose every call so far was counted; sums over calls. */
-struct counted {
-	double sum[KINDS];
-	uint64_t calls;
-	uint32_t last; /* call counted last: counters of one come together */
-};
-
-static void set_shapes(assay_tables *t, const struct counted *of)
+/* Vector units alone say what a matrix operator computed only where it ran on them. */
+static bool is_believed(const assay_op_shape_table *s, uint32_t shape, const struct tally *t,
+			double flops)
 {
-	for (uint32_t i = 0; i < t->op_shape.n; i++) {
-		double calls = (double)of[i].calls;
-		if (calls > 0 && of[i].sum[FLOPS] > 0)
-			t->op_shape.flops[i] = of[i].sum[FLOPS] / calls;
-		if (calls > 0 && of[i].sum[BYTES] > 0)
-			t->op_shape.bytes[i] = of[i].sum[BYTES] / calls;
+	return has_matrix(t) || !assay_is_matrix(s->class[shape]) || isnan(s->flops[shape]) ||
+	       flops * 2 >= s->flops[shape];
+}
+
+static void set_shape(assay_tables *t, uint32_t shape, const struct tally *of)
+{
+	assay_op_shape_table *s = &t->op_shape;
+	double flops = flops_of(of, true), bytes = bytes_of(of, true);
+	if (flops > 0 && is_believed(s, shape, of, flops))
+		s->flops[shape] = flops;
+	if (bytes > 0)
+		s->bytes[shape] = bytes;
+	/* one of the two alone is no work */
+	if (isnan(s->flops[shape]) && bytes > 0)
+		s->flops[shape] = 0;
+	else if (isnan(s->bytes[shape]))
+		s->flops[shape] = NAN;
+}
+
+static void count_shapes(assay_run *run)
+{
+	assay_tables *t = &run->part.t;
+	const assay_pmc_table *p = &t->pmc;
+	assay_map work = {0};
+	assay_arena scratch = {0};
+	struct tally *of = assay_alloc(&scratch, (t->op_shape.n + 1) * sizeof *of);
+	bool *counted = assay_alloc(&scratch, t->op_shape.n + 1);
+	index_work(&t->gpu, &work);
+	for (uint32_t i = 0; i < p->n; i++) {
+		uint32_t g = p->corr[i] ? assay_map_get(&work, p->corr[i]) : ASSAY_MAP_ABSENT,
+			 call = g < t->gpu_op.n ? t->gpu_op.call[g] : ASSAY_NO_ROW;
+		int c = call == ASSAY_NO_ROW ? -1 : counter_of(assay_text(run, p->name[i]));
+		if (c < 0)
+			continue;
+		uint32_t shape = t->op_call.shape[call];
+		add(&of[shape], c, p->value[i], call + 1);
+		counted[shape] = true;
 	}
+	for (uint32_t i = 0; i < t->op_shape.n; i++)
+		if (counted[i])
+			set_shape(t, i, &of[i]);
+	assay_map_free(&work);
+	assay_arena_free(&scratch);
 }
 
 void assay_counters(assay_run *run)
 {
 	assay_tables *t = &run->part.t;
-	const assay_pmc_table *p = &t->pmc;
-	assay_map kernels = {0}, work = {0};
 	assay_arena scratch = {0};
-	if (!p->n)
-		return;
-	struct counted *of = assay_alloc(&scratch, (t->op_shape.n + 1) * sizeof *of);
-	for (uint32_t i = 0; i < t->op_shape.n; i++)
-		of[i].last = ASSAY_NO_ROW;
-	for (uint32_t k = 0; k < t->kernel.n; k++)
-		*assay_map_at(&kernels, t->kernel.name[k]) = k;
-	index_work(&t->gpu, &work);
-	for (uint32_t i = 0; i < p->n; i++) {
-		int c = counter_of(assay_text(run, p->name[i]));
-		if (c < 0)
-			continue;
-		double value = p->value[i] * counters[c].factor;
-		uint32_t k = assay_map_get(&kernels, p->kernel[i]),
-			 g = p->corr[i] ? assay_map_get(&work, p->corr[i]) : ASSAY_MAP_ABSENT;
-		if (k != ASSAY_MAP_ABSENT)
-			add(counters[c].what == FLOPS ? &t->kernel.flops[k] : &t->kernel.bytes[k],
-			    value);
-		uint32_t call = g < t->gpu_op.n ? t->gpu_op.call[g] : ASSAY_NO_ROW;
-		if (call == ASSAY_NO_ROW)
-			continue;
-		struct counted *s = &of[t->op_call.shape[call]];
-		s->sum[counters[c].what] += value;
-		s->calls += s->last != call;
-		s->last = call;
+	const assay_counted *c = assay_counted_kernels(run, &scratch);
+	for (uint32_t k = 0; c && k < t->kernel.n; k++) {
+		t->kernel.flops[k] = c[k].all_flops;
+		t->kernel.bytes[k] = c[k].all_bytes;
 	}
-	set_shapes(t, of);
-	assay_map_free(&kernels);
-	assay_map_free(&work);
+	if (c)
+		count_shapes(run);
 	assay_arena_free(&scratch);
 }
 
-TEST(counters_win_over_what_shapes_imply)
+struct hand_counter {
+	const char *name;
+	double value;
+};
+
+/* A run with two launches of a kernel, each with these counters, below one operator. */
+static assay_run *run_with(const char *kernel, uint8_t class, const struct hand_counter *counter,
+			   size_t n)
 {
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
 	uint32_t s = assay_add(t, ASSAY_T_op_shape), k = assay_add(t, ASSAY_T_kernel);
-	t->op_shape.flops[s] = 1;
+	t->op_shape.flops[s] = 1e6;
 	t->op_shape.bytes[s] = 1;
-	t->kernel.name[k] = assay_sid_of(run, "k");
+	t->op_shape.class[s] = class;
+	t->kernel.name[k] = assay_sid_of(run, kernel);
 	for (uint32_t i = 0; i < 2; i++) {
-		uint32_t g = assay_hand_gpu(run, "k", i * 10, 5, ASSAY_NO_ROW),
+		uint32_t g = assay_hand_gpu(run, kernel, i * 10, 5, ASSAY_NO_ROW),
 			 c = assay_add(t, ASSAY_T_op_call), o = assay_add(t, ASSAY_T_gpu_op);
 		t->gpu.corr[g] = i + 1;
 		t->op_call.shape[c] = s;
 		t->gpu_op.call[o] = c;
-		static const char *const names[] = {"FETCH_SIZE", "WRITE_SIZE", "SQ_WAVES"};
-		for (int n = 0; n < 3; n++) {
+		for (size_t j = 0; j < n; j++) {
 			uint32_t p = assay_add(t, ASSAY_T_pmc);
 			t->pmc.corr[p] = i + 1;
 			t->pmc.kernel[p] = t->kernel.name[k];
-			t->pmc.name[p] = assay_sid_of(run, names[n]);
-			t->pmc.value[p] = 2;
+			t->pmc.name[p] = assay_sid_of(run, counter[j].name);
+			t->pmc.value[p] = counter[j].value;
 		}
 	}
 	assay_counters(run);
-	CHECK(t->kernel.bytes[k] == 4 * 2 * 1024 && isnan(t->kernel.flops[k]));
-	CHECK(t->op_shape.bytes[s] == 4096 && t->op_shape.flops[s] == 1);
+	return run;
+}
+
+/* Of one call of the operator, as far as counters say. */
+static bool counts(const char *kernel, uint8_t class, const struct hand_counter *c, size_t n,
+		   double flops, double bytes)
+{
+	assay_run *run = run_with(kernel, class, c, n);
+	const assay_tables *t = &run->part.t;
+	bool right = t->op_shape.flops[0] == (isnan(flops) ? 1e6 : flops) &&
+		     t->op_shape.bytes[0] == (isnan(bytes) ? 1 : bytes) &&
+		     (isnan(flops) || t->kernel.flops[0] == 2 * flops) &&
+		     isnan(t->kernel.bytes[0]) == isnan(bytes) &&
+		     (isnan(bytes) || t->kernel.bytes[0] == 2 * bytes);
 	assay_run_free(run);
+	return right;
+}
+
+TEST(counters_win_over_what_shapes_imply)
+{
+	static const char gemm[] = "Cijk_Ailk_Bljk_BBS_BH_MT128x128x64", copy[] = "k";
+	const struct hand_counter derived[] = {
+		{"FETCH_SIZE", 3}, {"WRITE_SIZE", 2}, {"SQ_WAVES", 9}};
+	CHECK(counts(copy, ASSAY_WORK_MOVE, derived, 3, NAN, 5 * 1024));
+	/* MI300X: 10 requests, of which 2 of 32 bytes and 3 of 128; 7 writes, of which 4 of 64 */
+	const struct hand_counter raw[] = {{"TCC_EA0_RDREQ_sum", 10},
+					   {"TCC_EA0_RDREQ_32B_sum", 2},
+					   {"TCC_BUBBLE_sum", 3},
+					   {"TCC_EA0_WRREQ_sum", 7},
+					   {"TCC_EA0_WRREQ_64B_sum", 4},
+					   {"SQ_INSTS_VALU_MFMA_MOPS_BF16", 100},
+					   {"SQ_INSTS_VALU_MFMA_MOPS_F16", 0}};
+	const double read = 2 * 32 + 3 * 128 + 5 * 64, written = 4 * 64 + 3 * 32;
+	CHECK(counts(gemm, ASSAY_WORK_GEMM, raw, 7, 51200, read + written));
+	/* MI200, whose requests have two sizes */
+	const struct hand_counter old[] = {{"TCC_EA_RDREQ_sum", 10},
+					   {"TCC_EA_RDREQ_32B_sum", 2},
+					   {"TCC_EA_WRREQ_sum", 7},
+					   {"TCC_EA_WRREQ_64B_sum", 4}};
+	CHECK(counts(copy, ASSAY_WORK_MOVE, old, 4, NAN, 2 * 32 + 8 * 64 + written));
+	/* the same bytes counted twice */
+	const struct hand_counter both[] = {{"dram__bytes.sum", 100},
+					    {"dram__bytes_read.sum", 60},
+					    {"dram__bytes_write.sum", 40}};
+	CHECK(counts(copy, ASSAY_WORK_MOVE, both, 3, NAN, 100));
+	CHECK(counts(copy, ASSAY_WORK_MOVE, both + 1, 2, NAN, 100));
+	return 0;
+}
+
+TEST(counters_that_are_half_of_a_measure_say_nothing)
+{
+	static const char gemm[] = "nvjet_tst_128x192_64x5_2x1_v_bz_TNT";
+	const struct hand_counter read[] = {{"FETCH_SIZE", 3}};
+	CHECK(counts("k", ASSAY_WORK_MOVE, read, 1, NAN, NAN));
+	const struct hand_counter part[] = {{"TCC_EA0_RDREQ_sum", 10}, {"WRITE_SIZE", 2}};
+	CHECK(counts("k", ASSAY_WORK_MOVE, part, 2, NAN, NAN));
+	/* what vector units do beside a product of matrix units */
+	const struct hand_counter cores[] = {
+		{"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 100},
+		{"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum", 10},
+		{"smsp__sass_thread_inst_executed_op_fmul_pred_on.sum", 1},
+		{"sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32_sparsity_off.sum", 4e6},
+		{"sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32_sparsity_on.sum", 0}};
+	CHECK(counts(gemm, ASSAY_WORK_GEMM, cores, 3, NAN, NAN));
+	CHECK(counts(gemm, ASSAY_WORK_GEMM, cores, 5, 4e6 + 211, NAN));
+	CHECK(counts("k", ASSAY_WORK_ELEMENTWISE, cores, 3, 211, NAN));
 	return 0;
 }

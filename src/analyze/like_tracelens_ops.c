@@ -95,7 +95,8 @@ void assay_like_tracelens_ops(assay_run *run, uint32_t source)
 	for (uint32_t i = 0; i < t->op_call.n; i++) {
 		double ns = (double)t->op_call.busy[i];
 		struct rates *of = &r[t->op_call.shape[i]];
-		if (assay_track_group(t, t->host.track[t->op_call.host[i]]) != source)
+		uint32_t host = t->op_call.host[i];
+		if (host == ASSAY_NO_ROW || assay_track_group(t, t->host.track[host]) != source)
 			continue;
 		of->calls++;
 		of->time += ns;

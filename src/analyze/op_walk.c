@@ -4,6 +4,8 @@
  * none is (the composite ones dissolve). Functions that only wrap operators give way to them. */
 #include "analyze/op_walk.h"
 
+#include <assert.h>
+
 #include "names/serving.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -26,6 +28,7 @@ void assay_rule_names_free(assay_rule_names *r)
 
 const assay_work_rule *assay_rule_of_sid(assay_rule_names *r, assay_sid name)
 {
+	assert(name < r->n);
 	uint16_t *known = &r->known[name];
 	if (*known == NOT_ASKED) {
 		const assay_work_rule *rule = assay_work_rule_of(assay_text(r->run, name));

@@ -4,8 +4,12 @@
 #include <assert.h>
 #include <math.h>
 
+#include "analyze/compute.h"
+#include "analyze/counters.h"
+#include "analyze/kernel_call.h"
 #include "analyze/kernel_math.h"
 #include "analyze/op_walk.h"
+#include "base/fmt.h"
 #include "base/json.h"
 #include "names/copies.h"
 #include "names/serving.h"
@@ -34,12 +38,19 @@ struct ops {
 	assay_map shapes;        /* the same with the arguments taken apart */
 	assay_map instruction;   /* program and name -> row of captured */
 	assay_map of_args;       /* arguments of work -> row of captured */
+	assay_map telling;       /* names of kernels that tell of their call */
+	assay_map alone;         /* such a name with a grid -> 1 + row of captured, 0 none */
 	struct run_of_work last; /* of an instruction, on the device looked at */
 	assay_map forward; /* name, process and sequence number -> row of host; name alone: was read
 			    */
 	assay_vec(int64_t) end;     /* by row of op_call: where its union ends */
 	assay_vec(uint32_t) blocks; /* by row of op_call: of its kernels */
 };
+
+static uint32_t launch_of(const struct ops *o, uint32_t gpu)
+{
+	return gpu < o->t->launch.n ? o->t->launch.host[gpu] : ASSAY_NO_ROW;
+}
 
 static bool launches_graph(struct ops *o, uint32_t gpu, uint32_t call)
 {
@@ -89,7 +100,7 @@ static uint32_t new_call(struct ops *o, uint32_t host, uint32_t gpu, uint32_t de
 static uint32_t captured_call(struct ops *o, uint32_t gpu, uint32_t device, uint32_t captured,
 			      const assay_op_place *place)
 {
-	uint32_t launch = o->t->launch.host[gpu];
+	uint32_t launch = launch_of(o, gpu);
 	uint32_t *slot = assay_map_at(&o->call_of_captured, (uint64_t)launch << 32 | captured);
 	if (*slot == ASSAY_MAP_ABSENT) {
 		*slot = new_call(o, launch, gpu, device, place, false);
@@ -157,7 +168,7 @@ static uint32_t instruction_call(struct ops *o, uint32_t gpu, uint32_t device, u
 	assay_sid name = o->t->gpu.name[gpu];
 	bool same = l->first && l->captured == captured && l->device == device && l->first != name;
 	if (!same) {
-		uint32_t call = new_call(o, o->t->launch.host[gpu], gpu, device, place, false);
+		uint32_t call = new_call(o, launch_of(o, gpu), gpu, device, place, false);
 		o->t->op_call.captured[call] = captured;
 		*l = (struct run_of_work){captured, call, device, name};
 	}
@@ -218,13 +229,109 @@ static assay_sid args_of(struct ops *o, uint32_t call, const assay_work_rule *ru
 	return host == ASSAY_NO_ROW ? 0 : o->t->host.args[host];
 }
 
+enum { KERNEL_NAME = 120 };
+enum { BY_GRID = 1, COUNTED }; /* and from there on a row of captured */
+
+static uint8_t class_of_family(uint8_t family)
+{
+	static const uint8_t class[ASSAY_FAMILY_COUNT] = {
+		[ASSAY_FAMILY_GEMM] = ASSAY_WORK_GEMM,
+		[ASSAY_FAMILY_ATTENTION] = ASSAY_WORK_ATTENTION,
+		[ASSAY_FAMILY_CONV] = ASSAY_WORK_CONV,
+		[ASSAY_FAMILY_NORM] = ASSAY_WORK_NORM,
+		[ASSAY_FAMILY_REDUCTION] = ASSAY_WORK_REDUCTION,
+		[ASSAY_FAMILY_EMBEDDING] = ASSAY_WORK_EMBEDDING,
+		[ASSAY_FAMILY_OPTIMIZER] = ASSAY_WORK_OPTIMIZER,
+	};
+	return class[family] ? class[family] : ASSAY_WORK_ELEMENTWISE;
+}
+
+/* A kernel that was measured by hardware counters; 0 when they do not say how much it did. */
+static uint32_t add_counted(struct ops *o, uint32_t kernel, const assay_counted *c)
+{
+	uint8_t class = class_of_family(o->t->kernel.family[kernel]);
+	bool silent = isnan(c->flops) && assay_is_matrix(class);
+	if (isnan(c->bytes) || silent)
+		return 0;
+	uint32_t r = assay_add(o->t, ASSAY_T_captured);
+	assay_str name = assay_text(o->run, o->t->kernel.name[kernel]);
+	o->t->captured.name[r] =
+		assay_sid_of(o->run, assay_fmt_kernel(&o->scratch, name, KERNEL_NAME));
+	o->t->captured.instruction[r] = o->t->kernel.name[kernel];
+	o->t->captured.inferred[r] = 1;
+	o->t->captured.flops[r] = isnan(c->flops) ? 0 : c->flops;
+	o->t->captured.bytes[r] = c->bytes;
+	o->t->captured.class[r] = class;
+	o->t->captured.math[r] = (uint8_t)c->math;
+	return COUNTED + r;
+}
+
+/* Before rules are looked up by the numbers of strings: this adds some. */
+static void index_telling_kernels(struct ops *o)
+{
+	const assay_kernel_table *k = &o->t->kernel;
+	const assay_counted *counted = assay_counted_kernels(o->run, &o->scratch);
+	for (uint32_t i = 0; i < k->n; i++) {
+		const char *op = k->family[i] == ASSAY_FAMILY_ATTENTION
+					 ? assay_kernel_tells(assay_text(o->run, k->name[i]))
+					 : NULL;
+		uint32_t how = counted ? add_counted(o, i, &counted[i]) : 0;
+		if (k->kind[i] != ASSAY_GPU_KERNEL || (!how && !op))
+			continue;
+		if (op)
+			assay_sid_of(o->run, op);
+		*assay_map_at(&o->telling, k->name[i]) = how ? how : BY_GRID;
+	}
+}
+
+static uint32_t add_told(struct ops *o, uint32_t gpu, const uint32_t grid[3])
+{
+	assay_kernel_call call;
+	assay_arena_reset(&o->scratch);
+	if (!assay_kernel_call_of(assay_text(o->run, o->t->gpu.name[gpu]), grid, &o->scratch,
+				  &call))
+		return ASSAY_NO_ROW;
+	uint32_t r = assay_add(o->t, ASSAY_T_captured);
+	o->t->captured.name[r] = assay_sid_of(o->run, call.op);
+	o->t->captured.args[r] = assay_sid_of(o->run, call.args);
+	o->t->captured.flags[r] = ASSAY_OP_ESTIMATED;
+	o->t->captured.inferred[r] = 1;
+	return r;
+}
+
+/* A kernel without an operator may tell what it does itself. */
+static uint32_t alone_call(struct ops *o, uint32_t gpu, uint32_t device,
+			   const assay_op_place *place)
+{
+	static const assay_op_place nowhere = {ASSAY_NO_ROW, ASSAY_NO_ROW, ASSAY_NO_ROW, 0, 0};
+	const assay_gpu_table *g = &o->t->gpu;
+	const uint32_t key[] = {g->name[gpu], g->grid_x[gpu], g->grid_y[gpu], g->grid_z[gpu]};
+	uint32_t how = o->telling.n ? assay_map_get(&o->telling, key[0]) : ASSAY_MAP_ABSENT;
+	if (how == ASSAY_MAP_ABSENT || g->kind[gpu] != ASSAY_GPU_KERNEL)
+		return ASSAY_NO_ROW;
+	uint32_t captured = how - COUNTED;
+	if (how == BY_GRID) {
+		uint32_t *known = assay_map_at(&o->alone, assay_hash(key, sizeof key, 0));
+		if (*known == ASSAY_MAP_ABSENT)
+			*known = 1 + add_told(o, gpu, key + 1);
+		if (!*known)
+			return ASSAY_NO_ROW;
+		captured = *known - 1;
+	}
+	uint32_t call =
+		new_call(o, launch_of(o, gpu), gpu, device, place ? place : &nowhere, false);
+	o->t->op_call.captured[call] = captured;
+	o->t->op_call.flags[call] |= o->t->captured.flags[captured];
+	return call;
+}
+
 /* The row of op_call for a piece of work; ASSAY_NO_ROW when no operator is known. */
 static uint32_t call_of(struct ops *o, uint32_t gpu, uint32_t device)
 {
-	uint32_t launch = o->t->launch.host[gpu];
+	uint32_t launch = launch_of(o, gpu);
 	uint32_t at = launch == ASSAY_NO_ROW ? 0 : o->places->of_call[launch];
 	if (!at)
-		return ASSAY_NO_ROW;
+		return alone_call(o, gpu, device, NULL);
 	const assay_op_place *place = &o->places->place.p[at - 1];
 	if (captured_of(o, gpu) != ASSAY_NO_ROW)
 		return captured_call(o, gpu, device, captured_of(o, gpu), place);
@@ -234,7 +341,7 @@ static uint32_t call_of(struct ops *o, uint32_t gpu, uint32_t device)
 	bool graph = launches_graph(o, gpu, launch);
 	uint32_t host = graph ? launch : place->op;
 	if (host == ASSAY_NO_ROW)
-		return ASSAY_NO_ROW;
+		return alone_call(o, gpu, device, place);
 	if (!o->call_of_host[host])
 		o->call_of_host[host] = 1 + new_call(o, host, gpu, device, place, graph);
 	return o->call_of_host[host] - 1;
@@ -276,7 +383,7 @@ static void give_work(struct ops *o, const assay_order *order)
 
 /* What the work of a call hangs on beside its arguments. */
 struct key {
-	assay_sid name, dims, types, strides, values, mark;
+	assay_sid name, kernel, dims, types, strides, values, mark;
 	uint32_t flags, element, blocks;
 };
 
@@ -388,14 +495,32 @@ static uint32_t add_shape(struct ops *o, uint32_t call, const struct key *k)
 	return r;
 }
 
-enum { OF_SHAPE = ASSAY_OP_ACROSS_BUS | ASSAY_OP_GRAPH };
+enum { OF_SHAPE = ASSAY_OP_ACROSS_BUS | ASSAY_OP_GRAPH | ASSAY_OP_ESTIMATED };
+
+/* Its work is known, whatever its name is. */
+static bool tells_work(const struct ops *o, uint32_t call)
+{
+	uint32_t captured = o->t->op_call.captured[call];
+	return captured != ASSAY_NO_ROW && !isnan(o->t->captured.flops[captured]);
+}
+
+/* Kernels that were counted may share their short name. */
+static assay_sid counted_kernel(const struct ops *o, uint32_t call)
+{
+	uint32_t captured = o->t->op_call.captured[call];
+	return tells_work(o, call) && !o->t->captured.program[captured]
+		       ? o->t->captured.instruction[captured]
+		       : 0;
+}
 
 /* The row of op_shape for a call whose arguments as written are new. */
 static uint32_t shape_of(struct ops *o, uint32_t call, const assay_work_rule *rule)
 {
 	uint32_t mark = o->t->op_call.mark[call];
 	assay_op_args args = {0};
-	struct key k = {.name = name_of(o, call), .flags = o->t->op_call.flags[call] & OF_SHAPE};
+	struct key k = {.name = name_of(o, call),
+			.kernel = counted_kernel(o, call),
+			.flags = o->t->op_call.flags[call] & OF_SHAPE};
 	assay_arena_reset(&o->scratch);
 	bool shaped =
 		!(k.flags & ASSAY_OP_GRAPH) &&
@@ -433,10 +558,12 @@ static void give_shapes(struct ops *o)
 		uint32_t mark = c->mark[call], gpu = c->gpu[call];
 		assay_sid name = name_of(o, call);
 		bool graph = c->flags[call] & ASSAY_OP_GRAPH;
-		const assay_work_rule *rule = graph ? NULL : assay_rule_of_sid(&o->rules, name);
+		const assay_work_rule *rule =
+			graph || tells_work(o, call) ? NULL : assay_rule_of_sid(&o->rules, name);
 		/* only what the work may hang on: every difference costs one reading of the text */
 		const uint32_t seen[] = {
 			name,
+			counted_kernel(o, call),
 			graph ? 0 : args_of(o, call, rule),
 			c->flags[call] & OF_SHAPE,
 			mark == ASSAY_NO_ROW ? 0 : o->t->host.name[mark],
@@ -462,8 +589,12 @@ static bool has_operators(const assay_host_table *host)
 void assay_ops(assay_run *run, const assay_order *order, const assay_op_places *places)
 {
 	struct ops o = {.run = run, .t = &run->part.t, .places = places};
-	if ((!has_operators(&o.t->host) && !o.t->captured.n) || !o.t->launch.n)
+	index_telling_kernels(&o);
+	bool linked = o.t->launch.n && (has_operators(&o.t->host) || o.t->captured.n);
+	if (!linked && !o.telling.n) {
+		assay_arena_free(&o.scratch);
 		return;
+	}
 	assert(places->hosts == o.t->host.n + 1);
 	o.hosts = o.t->host.n;
 	o.call_of_host = assay_pages_grow(NULL, o.hosts * sizeof *o.call_of_host);
@@ -479,6 +610,8 @@ void assay_ops(assay_run *run, const assay_order *order, const assay_op_places *
 	assay_map_free(&o.forward);
 	assay_map_free(&o.instruction);
 	assay_map_free(&o.of_args);
+	assay_map_free(&o.telling);
+	assay_map_free(&o.alone);
 	assay_vec_free(&o.end);
 	assay_vec_free(&o.blocks);
 	assay_arena_free(&o.scratch);
@@ -636,6 +769,36 @@ TEST(long_lists_have_the_sizes_of_their_kernels_grids)
 	/* parameters, gradients and two moments are read, all but the gradients written */
 	CHECK(fabs(t->op_shape.bytes[0] / (28 * elements) - 1) < 0.03);
 	CHECK(t->op_shape.flags[0] & ASSAY_OP_ESTIMATED);
+	assay_order_free(&order);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Recordings without operators: two calls of one shape, one of them without its launch, and kernels
+ * that tell nothing. */
+TEST(kernels_without_an_operator_tell_their_work_where_they_can)
+{
+	static const char flash[] =
+		"void flash::flash_fwd_kernel<flash::Flash_fwd_kernel_traits<64, 128, 128, 4, false, false, cutlass::bfloat16_t>, false, true, false, false, true, true, false, false>(flash::Flash_fwd_params)";
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_order order;
+	for (uint32_t i = 0; i < 4; i++) {
+		uint32_t call =
+			assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", i * 1000, 1);
+		uint32_t g = assay_hand_gpu(run, i < 3 ? flash : "k", i * 1000 + 10, 500,
+					    i == 1 ? ASSAY_NO_ROW : call);
+		t->gpu.grid_x[g] = i < 2 ? 4 : 0;
+		t->gpu.grid_y[g] = 16;
+		t->gpu.grid_z[g] = 12;
+	}
+	assay_kernels(run);
+	assay_order_build(&order, run);
+	find_ops(run, &order);
+	CHECK(t->op_call.n == 2 && t->op_shape.n == 1 && t->op_shape.calls[0] == 2);
+	CHECK(t->op_shape.flops[0] == 2.0 * 16 * 12 * (512 * 513 / 2) * 128);
+	CHECK(t->op_shape.flags[0] & ASSAY_OP_ESTIMATED);
+	CHECK(t->gpu_op.call[2] == ASSAY_NO_ROW && t->gpu_op.call[3] == ASSAY_NO_ROW);
 	assay_order_free(&order);
 	assay_run_free(run);
 	return 0;

@@ -30,6 +30,15 @@ static const struct device {
 };
 static_assert(ASSAY_MATH_FP64 == 1 && ASSAY_MATH_FP4 == 8, "rates.def has their order");
 
+double assay_rates_fastest(assay_math math)
+{
+	const double tera = 1e12;
+	double most = 0;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(devices); i++)
+		most = devices[i].peak[math] > most ? devices[i].peak[math] : most;
+	return most * tera;
+}
+
 /* What the input says about a device. */
 struct told {
 	assay_str name, vendor, arch;

@@ -23,4 +23,7 @@ typedef struct assay_rates {
 bool assay_rates_find(assay_rates *out, assay_run *run, uint32_t device_time, const char *file,
 		      assay_err *err);
 
+/* The highest peak of any device in the table. */
+double assay_rates_fastest(assay_math math);
+
 #endif

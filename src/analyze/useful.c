@@ -236,7 +236,8 @@ typedef assay_vec(uint32_t) rows;
 
 static uint32_t track_of(const struct useful *u, uint32_t call)
 {
-	return u->t->host.track[u->t->op_call.host[call]];
+	uint32_t host = u->t->op_call.host[call];
+	return host == ASSAY_NO_ROW ? ASSAY_NO_ROW : u->t->host.track[host];
 }
 
 /* Is its time that of the memory it moves? A scan over rows is not: one kernel for a chain would be

@@ -4,6 +4,7 @@
 #include "analyze/analyze.h"
 #include "analyze/only.h"
 #include "analyze/compute.h"
+#include "analyze/counters.h"
 #include "analyze/derived.h"
 #include "analyze/finding.h"
 #include "analyze/holes.h"

@@ -41,15 +41,15 @@ void assay_counters_text(assay_printout *p)
 	char n[ASSAY_FMT];
 	if (s.n) {
 		assay_print_heading(p, "Hardware counters");
-		fprintf(p->out, "  %14s %8s  %-24s  %s\n", "mean", "launches", "counter", "kernel");
+		fprintf(p->out, "  %14s %8s  %-30s  %s\n", "mean", "launches", "counter", "kernel");
 	}
 	for (size_t i = 0; i < s.n && i < top; i++)
-		fprintf(p->out, "  %14.6g %8s  %-24s  %s\n", s.p[i].sum / (double)s.p[i].count,
+		fprintf(p->out, "  %14.6g %8s  %-30s  %s\n", s.p[i].sum / (double)s.p[i].count,
 			assay_fmt_count(n, s.p[i].count),
 			assay_cut(&p->scratch,
-				  assay_fmt_safe(&p->scratch, assay_text(p->run, s.p[i].name)), 24),
+				  assay_fmt_safe(&p->scratch, assay_text(p->run, s.p[i].name)), 30),
 			assay_kernel_label(&p->scratch, assay_text(p->run, s.p[i].kernel),
-					   assay_room(p, 53)));
+					   assay_room(p, 59)));
 	if (s.n > top)
 		fprintf(p->out, "  ... %zu more (--top N shows them)\n", s.n - top);
 	assay_vec_free(&s);
