@@ -447,6 +447,23 @@ static void apply_header(assay_run *run, size_t first_meta)
 	}
 }
 
+static void see_first(const int64_t *ts, size_t first, size_t n, int64_t *least)
+{
+	for (size_t i = first; i < n; i++)
+		*least = ts[i] < *least ? ts[i] : *least;
+}
+
+/* Headers without a base: times as great as these are of 1970 (older Kineto's). */
+static void know_1970(assay_run *run, size_t first_host, size_t first_gpu)
+{
+	const assay_tables *t = &run->part.t;
+	const int64_t year_2001 = 1000000000000000000;
+	int64_t least = INT64_MAX;
+	see_first(t->host.ts, first_host, t->host.n, &least);
+	see_first(t->gpu.ts, first_gpu, t->gpu.n, &least);
+	run->part.t.source.epoch[run->part.source] = least != INT64_MAX && least >= year_2001;
+}
+
 static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 {
 #define X(isa) chrome_scan_##isa,
@@ -483,6 +500,8 @@ static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 	chrome_take_counters(run, first_host);
 	chrome_link_rocprof(run, first_host, first_gpu, first_flow);
 	apply_header(run, first_meta);
+	if (!run->part.t.source.epoch[run->part.source])
+		know_1970(run, first_host, first_gpu);
 	for (unsigned i = 0; i < c->workers; i++)
 		worker_stop(&c->worker[i]);
 	assay_gate_free(c->gate);

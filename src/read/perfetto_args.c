@@ -211,6 +211,10 @@ static bool take_number(const note *n, unsigned how, int64_t *out)
 	return how == IN_TEXT ? digits(&text, out) : assay_str_i64(text, out);
 }
 
+/* Columns in which 0 is none. */
+static const uint64_t none_is_zero = 1ull << PF_CORR | 1ull << PF_EXTERNAL | 1ull << PF_GRAPH |
+				     1ull << PF_GRAPH_NODE | 1ull << PF_SYNC_ID;
+
 /* False: it has no column here, or no value of its kind. */
 static bool take(perfetto *x, const note *n, uint64_t places, perfetto_args *out)
 {
@@ -222,6 +226,8 @@ static bool take(perfetto *x, const note *n, uint64_t places, perfetto_args *out
 		return false;
 	if (known[i].how != THREE && !take_number(n, known[i].how, &out->num[arg]))
 		return false;
+	if (none_is_zero >> arg & 1 && !out->num[arg])
+		return false; /* it says 0, not nothing */
 	out->has |= 1ull << arg;
 	return true;
 }

@@ -275,7 +275,8 @@ static inline void take_stat(xplane *x, const xplane_stat_at *at, bool shared, x
 			ev->column = columns_of(x, v.text);
 		if (meta->known == XPLANE_HLO_RECORDED) /* in front of what our writer found */
 			show_stat(x, &recorded, &v, at->whole);
-		if (ev->column[meta->known])
+		bool zero = meta->known == XPLANE_EXTERNAL && v.field && !v.text.n && !v.num;
+		if (ev->column[meta->known] && !zero) /* 0 is none in the column */
 			return;
 	}
 	bool shown = v.field && v.field != XSTAT_BYTES && meta->name.n;

@@ -828,6 +828,7 @@ static bool put_all(const assay_run *run, rocpd_file *file, assay_left_out *left
 			err, ASSAY_UNKNOWN, 0,
 			"there is nothing to write: a rocpd database needs calls or GPU work");
 	ok = ok && rocpd_views_make(file->db, made.p, made.n, arena);
+	assay_leave_out(left, shift != 0, ASSAY_NEW_ORIGIN);
 	assay_leave_out(left, count_zeros(placed, t->pmc.n),
 			"hardware counter values without their kernel");
 	assay_vec_free(&made);

@@ -469,6 +469,7 @@ static void leave_out(const writer *w, assay_left_out *left)
 	uint64_t makers = 0;
 	for (size_t i = 0; i < t->device.n; i++)
 		makers += assay_device_vendor(w->run, i) != ASSAY_VENDOR_AMD;
+	assay_leave_out(left, w->shift != 0, ASSAY_NEW_ORIGIN);
 	assay_leave_out(left, makers, "makers of GPUs: the tables are of AMD's");
 	assay_leave_out(left, spans, "host spans that are neither calls nor ranges");
 	assay_leave_out(left, ranges, "ranges' ends by id, which end as ranges of a thread");

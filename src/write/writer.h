@@ -14,6 +14,8 @@ typedef struct assay_left_out {
 } assay_left_out;
 
 /* Add "N what", unless N is 0; N of several files are summed. left may be NULL. */
+/* Said of a file whose times are counted from another moment, which nothing tells. */
+#define ASSAY_NEW_ORIGIN "origins of times, which are counted anew"
 void assay_leave_out(assay_left_out *left, uint64_t n, const char *what);
 
 /* What a format may have no place for. */

@@ -593,6 +593,7 @@ bool xplane_write_file(const assay_run *run, const assay_run *job, FILE *out, bo
 			write_task(&w);
 		write_machines(&w);
 		tell_bare_streams(&w, left);
+		assay_leave_out(left, w.moved && !w.start, ASSAY_NEW_ORIGIN);
 		assay_leave_out(
 			left, w.t->counter.n - w.samples,
 			"samples of counters and telemetry that are of no device, or before the trace");
