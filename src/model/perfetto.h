@@ -6,7 +6,9 @@
 enum { PF_TRACE_PACKET = 1 };
 
 enum {
+	PF_PACKET_FTRACE = 1,
 	PF_PACKET_PROCESS_TREE = 2,
+	PF_PACKET_CHROME = 5, /* events from before there were track events */
 	PF_PACKET_CLOCKS = 6,
 	PF_PACKET_TIMESTAMP = 8,
 	PF_PACKET_SEQUENCE = 10,

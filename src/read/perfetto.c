@@ -25,7 +25,8 @@ static bool fits_packet(const assay_field *f)
 		PF_PACKET_INTERNED,     PF_PACKET_PROCESS,   PF_PACKET_THREAD,
 		PF_PACKET_ZLIB,         PF_PACKET_DEFAULTS,  PF_PACKET_TRACK,
 		PF_PACKET_GPU_COUNTERS, PF_PACKET_GPU_STAGE, PF_PACKET_ZSTD,
-		PF_PACKET_SAMPLE,       PF_PACKET_STREAMED};
+		PF_PACKET_SAMPLE,       PF_PACKET_STREAMED,  PF_PACKET_CHROME,
+		PF_PACKET_FTRACE};
 	static const uint8_t numbers[] = {PF_PACKET_TIMESTAMP, PF_PACKET_SEQUENCE, PF_PACKET_FLAGS,
 					  PF_PACKET_CLOCK_ID, PF_PACKET_PID};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(messages); i++)
@@ -52,7 +53,8 @@ static int look_at_packet(assay_str message)
 		if (f.number == PF_PACKET_TRACK || f.number == PF_PACKET_EVENT ||
 		    f.number == PF_PACKET_CLOCKS || f.number == PF_PACKET_INTERNED ||
 		    f.number == PF_PACKET_GPU_STAGE || f.number == PF_PACKET_GPU_COUNTERS ||
-		    f.number == PF_PACKET_SAMPLE || f.number == PF_PACKET_STREAMED)
+		    f.number == PF_PACKET_SAMPLE || f.number == PF_PACKET_STREAMED ||
+		    f.number == PF_PACKET_CHROME)
 			found |= TELLING;
 		if (f.number == PF_PACKET_ZLIB || f.number == PF_PACKET_ZSTD)
 			found |= FRAMED | TELLING;
@@ -374,6 +376,9 @@ static void read_message(perfetto *x, const perfetto_packet *p, const assay_fiel
 	case PF_PACKET_GPU_INFO:
 		perfetto_info_read(x, p->sequence, f->bytes);
 		break;
+	case PF_PACKET_CHROME:
+		perfetto_chrome_read(x, f->bytes);
+		break;
 	case PF_PACKET_CLOCKS:
 	case PF_PACKET_INTERNED:
 	case PF_PACKET_DEFAULTS:
@@ -381,6 +386,7 @@ static void read_message(perfetto *x, const perfetto_packet *p, const assay_fiel
 		break;
 	default:
 		x->other += !about_trace(f->number);
+		x->ftrace += f->number == PF_PACKET_FTRACE;
 		break;
 	}
 }
@@ -536,6 +542,25 @@ static void set_clock(perfetto *x, uint32_t first)
 	}
 }
 
+static void tell_other(const perfetto *x)
+{
+	bool only = true;
+	char ftrace[96] = "";
+	for (int i = 0; i < ASSAY_T_COUNT; i++)
+		only &= i == ASSAY_T_source || i == ASSAY_T_warning || i == ASSAY_T_track ||
+			x->first[i] == assay_rows(&x->run->part.t, &assay_table_infos[i]);
+	if (!x->other)
+		return;
+	if (x->ftrace)
+		snprintf(ftrace, sizeof ftrace, " (%llu of ftrace, events of the system)",
+			 (unsigned long long)x->ftrace);
+	assay_warn(
+		x->run, "perfetto_packets",
+		"%s: %llu packets of other data sources were not read%s: only track events, counters, samples of threads and GPU work are%s",
+		assay_input_path(x->in), (unsigned long long)x->other, ftrace,
+		only ? ", and it holds none of these" : "");
+}
+
 static bool perfetto_read(assay_run *run, assay_input *in, assay_err *err)
 {
 	perfetto x = {.run = run,
@@ -558,11 +583,8 @@ static bool perfetto_read(assay_run *run, assay_input *in, assay_err *err)
 	perfetto_finish(&x);
 	set_clock(&x, source);
 	run->part.t.source.records[source] += x.events;
-	if (x.other)
-		assay_warn(
-			run, "perfetto_packets",
-			"%s: %llu packets of other data sources were not read: only track events, counters, samples of threads and GPU work are",
-			assay_input_path(in), (unsigned long long)x.other);
+	perfetto_chrome_finish(&x);
+	tell_other(&x);
 	perfetto_free(&x);
 	return true;
 }

@@ -244,8 +244,11 @@ typedef struct perfetto {
 		args_left; /* bytes of JSON still allowed: interned text lets a file ask for much */
 	size_t first[ASSAY_T_COUNT]; /* rows that were there before */
 	uint64_t events;
-	uint64_t other; /* packets of other data sources */
-	int64_t last;   /* end of the latest row */
+	uint64_t other;              /* packets of other data sources */
+	uint64_t ftrace;             /* of these, the kernel's own events */
+	assay_jsonw chrome;          /* events of Chrome in packets, as JSON */
+	assay_vec(char) chrome_text; /* the same that are JSON there */
+	int64_t last;                /* end of the latest row */
 	/* Of a reader ahead (perfetto_ahead.c), whose part has its own strings: texts of the run's,
 	 * and whether it met what only the first reader can read. */
 	const assay_str *texts;
@@ -350,6 +353,11 @@ void perfetto_args_end(perfetto *x, perfetto_args *out);
 /* JSON members of two texts as one. */
 assay_sid perfetto_join_args(perfetto *x, assay_sid a, assay_sid b);
 bool perfetto_afford(perfetto *x, size_t n);
+
+/* perfetto_chrome.c: a bundle of Chrome's events; the rows of all of them, after the last packet.
+ */
+void perfetto_chrome_read(perfetto *x, assay_str bundle);
+void perfetto_chrome_finish(perfetto *x);
 
 /* perfetto_event.c */
 /* Numbers of a repeated field, which is one field or many. */

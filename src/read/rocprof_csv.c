@@ -694,6 +694,16 @@ TEST(a_thread_in_two_files_of_a_process_is_one)
 	return 0;
 }
 
+TEST(streaming_counters_are_known_by_their_dispatch)
+{
+	assay_run *run = read_z("\"Dispatch_Id\",\"Counter_Name\",\"Counter_Value\"\n"
+				"1,\"SQ_WAVES\",4096\n2,\"SQ_WAVES\",17\n");
+	const assay_pmc_table *t = &run->part.t.pmc;
+	CHECK(t->n == 2 && t->dispatch[1] == 2 && t->value[1] == 17 && !run->part.t.gpu.n);
+	assay_run_free(run);
+	return 0;
+}
+
 TEST(summaries_are_not_events)
 {
 	assay_run *run = read_z(

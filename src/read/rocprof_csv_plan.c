@@ -98,6 +98,11 @@ static const csv_kind kinds[] = {
 	 {"counter_name", "counter_value", "kernel_name"},
 	 {0},
 	 assay_csv_put_counter},
+	/* streaming counters, summed by dispatch */
+	{"counter_collection",
+	 {"counter_name", "counter_value", "dispatch_id"},
+	 {0},
+	 assay_csv_put_counter},
 	{"agent_info", {"agent_type", "gfx_target_version"}, {0}, assay_csv_put_device},
 	{"pc_sampling", {"sample_timestamp", "exec_mask"}, {0}, assay_csv_put_sample},
 	{"memory_copy",

@@ -41,6 +41,29 @@ static void old_thread(maker *m)
 	end_interned(m);
 }
 
+TEST(a_trace_of_the_system_alone_says_so)
+{
+	for (int more = 0; more < 2; more++) {
+		maker m = {0};
+		for (int i = 0; i < 3; i++) {
+			frame(&m, 1, PF_STATE_CLEARED, 5);
+			assay_protow_bytes(&m.packet, PF_PACKET_FTRACE, ASSAY_S("\x08\x01"));
+			end_packet(&m);
+		}
+		if (more) {
+			old_thread(&m);
+			assay_protow_varint(&m.inner, PF_LEGACY_NAME_IID, 5);
+			old_event(&m, 10, 'I');
+		}
+		assay_run *run = read_back(&m);
+		CHECK_EQ(run->part.t.warning.n, 1);
+		const char *said = assay_z(run, run->part.t.warning.text[0]);
+		CHECK(strstr(said, "3 of ftrace") && !!strstr(said, "none of these") == !more);
+		assay_run_free(run);
+	}
+	return 0;
+}
+
 TEST(old_chrome_events_count_from_the_reference_of_their_thread)
 {
 	maker m = {0};
