@@ -63,24 +63,41 @@ static bool runs_beside(const assay_sweep *s, const sweep_work *a, const assay_s
 	return a->row != ASSAY_NO_ROW && a->end > r->enter + s->tolerance && !may_follow;
 }
 
-/* The default stream waits for every blocking stream, and they for it. */
-static void legacy_edges(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
+/* Blocking streams wait for the default stream. */
+static void follow_default(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 {
 	sweep_stream *to = &s->stream.p[st];
-	const sweep_device *d = &s->device.p[to->device];
-	if (to->blocking && d->legacy != ASSAY_NO_ROW) {
-		const sweep_stream *l = &s->stream.p[d->legacy];
-		if (l->changed > to->legacy_seen && l->tail.row != to->last.row)
-			legacy_edge(s, &l->tail, r);
-		to->legacy_seen = l->changed;
-	}
-	if (!to->legacy)
+	uint32_t legacy = s->device.p[to->device].legacy;
+	if (legacy == ASSAY_NO_ROW)
 		return;
-	uint64_t since = to->last.row == ASSAY_NO_ROW ? 0 : to->last.key;
-	for (uint32_t i = d->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
+	const sweep_stream *l = &s->stream.p[legacy];
+	if (l->changed > to->legacy_seen && l->tail.row != to->last.row)
+		legacy_edge(s, &l->tail, r);
+	to->legacy_seen = l->changed;
+}
+
+/* Was all that the stream may hold the default stream up with over when this work of that began? */
+static bool is_over(const assay_sweep *s, const sweep_stream *p, const assay_sweep_rec *r)
+{
+	int64_t by = sweep_min(r->enter + s->tolerance, r->exit);
+	return (!p->blocking && !p->unsure) || p->tail.row == ASSAY_NO_ROW || p->tail.end <= by;
+}
+
+/* The default stream waits for every blocking stream. False: what they did before this work is not
+ * known to be over. */
+static bool legacy_edges(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
+{
+	const sweep_stream *to = &s->stream.p[st];
+	const sweep_device *d = &s->device.p[to->device];
+	uint32_t unplaced = sweep_find(&s->by_device, (uint64_t)(uint32_t)-1, r->scope, 0);
+	bool first = to->last.row == ASSAY_NO_ROW, in_turn = first || to->last.start <= r->enter;
+	bool over = in_turn && !(r->flags & ASSAY_REC_RACED);
+	uint64_t since = first ? 0 : to->last.key, mark = in_turn ? d->launched : 0;
+	for (uint32_t i = d->newest; sweep_moved(s, i, mark); i = s->stream.p[i].older) {
 		sweep_stream *from = &s->stream.p[i];
 		if (from->unsure && runs_beside(s, &from->last, r))
 			from->unsure = false;
+		over &= is_over(s, from, r);
 		if (!from->blocking || from->changed <= since)
 			continue;
 		if (from->last.key > since)
@@ -88,6 +105,19 @@ static void legacy_edges(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 		if (from->tail.row != from->last.row)
 			legacy_edge(s, &from->tail, r);
 	}
+	for (uint32_t i = unplaced == ASSAY_NO_ROW ? unplaced : s->device.p[unplaced].newest;
+	     sweep_moved(s, i, mark); i = s->stream.p[i].older)
+		over &= is_over(s, &s->stream.p[i], r);
+	return over;
+}
+
+/* What blocking streams did before is over when this is: only what they do from now on counts. */
+static void mark_launch(assay_sweep *s, const sweep_stream *to, const assay_sweep_rec *r, bool over)
+{
+	sweep_device *d = &s->device.p[to->device];
+	if (over)
+		d->launched = sweep_mark(d, r->key);
+	d->joined = d->launched;
 }
 
 /* Work that ran beside work of the default stream before it: the stream is not blocking. */
@@ -132,7 +162,7 @@ static void join_launch(assay_sweep *s, uint32_t st, const assay_sweep_rec *r, s
 	if (!is_member(s, latest.row))
 		sweep_doubt(&latest, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_RACE);
 	for (size_t i = 0; i < s->member.n; i++)
-		sweep_stand_behind(&s->stream.p[s->member.p[i].stream], latest, r->key);
+		sweep_stand_behind(s, s->member.p[i].stream, latest, r->key);
 }
 
 static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
@@ -154,8 +184,9 @@ static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
 	}
 	if (to->pending != ASSAY_NO_ROW)
 		land_pending(s, st, r);
-	if (to->legacy || to->blocking)
-		legacy_edges(s, st, r);
+	bool all_over = to->legacy && legacy_edges(s, st, r);
+	if (to->blocking)
+		follow_default(s, st, r);
 	else if (to->unsure)
 		watch_blocking(s, st, r);
 	if (to->last.row != ASSAY_NO_ROW)
@@ -175,6 +206,9 @@ static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
 	if (!before_last)
 		to->last = to->tail;
 	to->changed = to->legacy_joined = r->key;
+	sweep_move(s, st, r->key);
+	if (to->legacy)
+		mark_launch(s, to, r, all_over && !before_last);
 	if (r->flags & ASSAY_REC_TOGETHER)
 		join_launch(s, st, r, before);
 }
@@ -380,8 +414,11 @@ static void do_stream_create(assay_sweep *s, const assay_sweep_rec *r)
 		p->tail.doubt = 0;
 	p->unsure = false;
 	p->blocking = !p->legacy && !(r->flags & ASSAY_REC_NONBLOCKING);
-	if (p->legacy)
+	sweep_move(s, st, r->key);
+	if (p->legacy) {
 		s->device.p[p->device].legacy = st;
+		sweep_forget_marks(&s->device.p[p->device]);
+	}
 }
 
 static void do_stream_destroy(assay_sweep *s, const assay_sweep_rec *r)

@@ -6,8 +6,7 @@
 
 static bool in_fan(const sweep_stream *p, sweep_fan which)
 {
-	return which == SWEEP_ALL_STREAMS || p->blocking || p->legacy ||
-	       (which == SWEEP_UNSURE_STREAMS && p->unsure);
+	return p->blocking || p->legacy || (which == SWEEP_UNSURE_STREAMS && p->unsure);
 }
 
 /* Is that the stream to name? Its own work rather than that of another, for which it waits. */
@@ -17,29 +16,92 @@ static bool is_named(const sweep_stream *p, const sweep_work *latest)
 	       (p->last.row == latest->row && p->last.row != ASSAY_NO_ROW);
 }
 
-sweep_work sweep_fan_work(const assay_sweep *s, uint32_t d, sweep_fan which, assay_sweep_stream *of)
+static sweep_work work_of_all(const assay_sweep *s, const sweep_device *d, assay_sweep_stream *of)
 {
-	const sweep_device *dev = &s->device.p[d];
-	bool all = which == SWEEP_ALL_STREAMS;
-	sweep_work w = all ? dev->orphan : sweep_no_work;
-	if (all && w.row != ASSAY_NO_ROW)
-		*of = dev->orphan_in;
-	for (uint32_t i = dev->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
+	sweep_work w = d->orphan;
+	if (w.row != ASSAY_NO_ROW)
+		*of = d->orphan_in;
+	for (uint32_t i = d->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
 		const sweep_stream *p = &s->stream.p[i];
-		if (all && p->settled) {
-			if (sweep_later(dev->settled, w))
-				*of = dev->settled_in;
-			return sweep_latest(w, dev->settled);
+		if (p->settled) {
+			if (sweep_later(d->settled, w))
+				*of = d->settled_in;
+			return sweep_latest(w, d->settled);
 		}
+		if (is_named(p, &w))
+			*of = p->id;
+		w = sweep_latest(w, p->tail);
+	}
+	return w;
+}
+
+sweep_work sweep_fan_work(const assay_sweep *s, uint32_t device, sweep_fan which,
+			  assay_sweep_stream *of)
+{
+	const sweep_device *d = &s->device.p[device];
+	if (which == SWEEP_ALL_STREAMS)
+		return work_of_all(s, d, of);
+	sweep_work w = sweep_no_work;
+	if (d->legacy != ASSAY_NO_ROW)
+		w = s->stream.p[d->legacy].tail;
+	if (w.row != ASSAY_NO_ROW)
+		*of = w.row == d->joined_row ? d->joined_in : s->stream.p[d->legacy].id;
+	uint64_t mark = which == SWEEP_BLOCKING_STREAMS ? d->joined : d->launched;
+	for (uint32_t i = d->newest; sweep_moved(s, i, mark); i = s->stream.p[i].older) {
+		const sweep_stream *p = &s->stream.p[i];
 		if (!in_fan(p, which))
 			continue;
 		if (is_named(p, &w))
 			*of = p->id;
 		w = sweep_latest(w, p->tail);
 	}
-	if (!all && sweep_may_end_later(&dev->orphan_blocking, &w))
+	if (sweep_may_end_later(&d->orphan_blocking, &w))
 		sweep_doubt(&w, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_DEFAULT);
 	return w;
+}
+
+/* What edges a wait has from a stream that changed since it was waited for. */
+struct edges {
+	uint32_t kind, wait;
+	const sweep_work *work;
+	bool named, fresh;
+};
+
+static void put_edges(assay_sweep *s, sweep_stream *p, const assay_sweep_rec *r, struct edges *e)
+{
+	if (p->changed <= p->synced)
+		return;
+	e->fresh |= p->tail.row == e->work->row;
+	if (p->last.key > p->synced) {
+		sweep_put_edge(s, e->kind, p->last.row, ASSAY_NO_ROW, r->row, e->wait);
+		e->named |= p->last.row == e->work->row;
+	}
+	p->synced = r->key;
+}
+
+static void put_edges_of_all(assay_sweep *s, sweep_device *d, const assay_sweep_rec *r,
+			     struct edges *e)
+{
+	if (d->fresh_orphan) {
+		sweep_put_edge(s, e->kind, d->orphan.row, ASSAY_NO_ROW, r->row, e->wait);
+		e->named = d->orphan.row == e->work->row;
+		d->fresh_orphan = false;
+	}
+	for (uint32_t i = d->first; i != ASSAY_NO_ROW && !s->stream.p[i].settled;
+	     i = s->stream.p[i].next)
+		put_edges(s, &s->stream.p[i], r, e);
+}
+
+static void put_edges_of_default(assay_sweep *s, sweep_device *d, sweep_fan which,
+				 const assay_sweep_rec *r, struct edges *e)
+{
+	uint64_t mark = which == SWEEP_BLOCKING_STREAMS ? d->waited : d->waited_all;
+	for (uint32_t i = d->newest; sweep_moved(s, i, mark); i = s->stream.p[i].older)
+		if (in_fan(&s->stream.p[i], which))
+			put_edges(s, &s->stream.p[i], r, e);
+	d->waited = sweep_mark(d, r->key);
+	if (which == SWEEP_UNSURE_STREAMS)
+		d->waited_all = d->waited;
 }
 
 /* Edges from streams that did work since the last wait for them, and from the last work of all
@@ -47,27 +109,12 @@ sweep_work sweep_fan_work(const assay_sweep *s, uint32_t d, sweep_fan which, ass
 void sweep_fan_edges(assay_sweep *s, uint32_t d, sweep_fan which, uint32_t kind,
 		     const assay_sweep_rec *r, uint32_t wait, const sweep_work *work)
 {
-	sweep_device *dev = &s->device.p[d];
-	bool named = false, fresh = false, all = which == SWEEP_ALL_STREAMS;
-	if (all && dev->fresh_orphan) {
-		sweep_put_edge(s, kind, dev->orphan.row, ASSAY_NO_ROW, r->row, wait);
-		named = dev->orphan.row == work->row;
-		dev->fresh_orphan = false;
-	}
-	for (uint32_t i = dev->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
-		sweep_stream *p = &s->stream.p[i];
-		if (all && p->settled)
-			break;
-		if (!in_fan(p, which) || p->changed <= p->synced)
-			continue;
-		fresh |= p->tail.row == work->row;
-		if (p->last.key > p->synced) {
-			sweep_put_edge(s, kind, p->last.row, ASSAY_NO_ROW, r->row, wait);
-			named |= p->last.row == work->row;
-		}
-		p->synced = r->key;
-	}
-	if (fresh && !named && work->row != ASSAY_NO_ROW)
+	struct edges e = {kind, wait, work, false, false};
+	if (which == SWEEP_ALL_STREAMS)
+		put_edges_of_all(s, &s->device.p[d], r, &e);
+	else
+		put_edges_of_default(s, &s->device.p[d], which, r, &e);
+	if (e.fresh && !e.named && work->row != ASSAY_NO_ROW)
 		sweep_put_edge(s, kind, work->row, ASSAY_NO_ROW, r->row, wait);
 }
 

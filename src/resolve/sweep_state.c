@@ -84,6 +84,9 @@ uint32_t sweep_device_of(assay_sweep *s, const assay_sweep_rec *r)
 	*assay_push(&s->device) = (sweep_device){.scope = r->scope,
 						 .first = ASSAY_NO_ROW,
 						 .legacy = ASSAY_NO_ROW,
+						 .newest = ASSAY_NO_ROW,
+						 .joined_row = ASSAY_NO_ROW,
+						 .joined_in = sweep_no_stream,
 						 .settled = sweep_no_work,
 						 .settled_in = sweep_no_stream,
 						 .orphan = sweep_no_work,
@@ -151,13 +154,16 @@ bool sweep_has_unseen(const assay_sweep *s, uint32_t scope, int64_t at)
 
 void sweep_doubt_all(assay_sweep *s, uint32_t scope, assay_wait_doubt why)
 {
-	for (size_t d = 0; d < s->device.n; d++)
-		for (uint32_t i = s->device.p[d].scope == scope ? s->device.p[d].first
-								: ASSAY_NO_ROW;
-		     i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
+	for (size_t d = 0; d < s->device.n; d++) {
+		if (s->device.p[d].scope != scope)
+			continue;
+		for (uint32_t i = s->device.p[d].first; i != ASSAY_NO_ROW;
+		     i = s->stream.p[i].next) {
 			sweep_doubt(&s->stream.p[i].tail, SWEEP_DOUBT_LINK, why);
 			s->stream.p[i].settled = false;
 		}
+		sweep_forget_marks(&s->device.p[d]);
+	}
 }
 
 void sweep_all_unseen(assay_sweep *s, uint32_t scope, assay_wait_doubt why)
@@ -204,6 +210,39 @@ static void unlink_stream(assay_sweep *s, uint32_t st)
 		s->stream.p[p->next].prev = p->prev;
 }
 
+static void link_newest(assay_sweep *s, uint32_t st)
+{
+	sweep_device *d = &s->device.p[s->stream.p[st].device];
+	s->stream.p[st].older = d->newest;
+	s->stream.p[st].newer = ASSAY_NO_ROW;
+	if (d->newest != ASSAY_NO_ROW)
+		s->stream.p[d->newest].newer = st;
+	d->newest = st;
+}
+
+static void unlink_age(assay_sweep *s, uint32_t st)
+{
+	const sweep_stream *p = &s->stream.p[st];
+	if (p->newer == ASSAY_NO_ROW)
+		s->device.p[p->device].newest = p->older;
+	else
+		s->stream.p[p->newer].older = p->older;
+	if (p->older != ASSAY_NO_ROW)
+		s->stream.p[p->older].newer = p->newer;
+}
+
+void sweep_relink(assay_sweep *s, uint32_t st, uint64_t key)
+{
+	s->stream.p[st].moved = key + 1;
+	unlink_age(s, st);
+	link_newest(s, st);
+}
+
+void sweep_forget_marks(sweep_device *d)
+{
+	d->launched = d->joined = d->waited = d->waited_all = 0;
+}
+
 void sweep_stream_first(assay_sweep *s, uint32_t st)
 {
 	unlink_stream(s, st);
@@ -239,19 +278,23 @@ uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
 		.legacy = legacy,
 		.blocking = k.per_thread,
 		.unsure = !k.per_thread && !legacy,
+		.moved = r->key + 1,
 		.slot_a = k.a,
 		.slot_b = k.b,
 		.slot_c = k.c,
 	};
 	link_first(s, st);
+	link_newest(s, st);
 	if (s->device.p[d].early)
 		sweep_doubt(&p->tail, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_EARLY);
 	if (sweep_has_unseen(s, r->scope, r->enter))
 		sweep_doubt(&p->tail, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_UNSEEN);
 	if (!legacy && sweep_may_end_later(&s->device.p[d].some, &p->tail))
 		sweep_doubt(&p->tail, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_DEFAULT);
-	if (legacy)
+	if (legacy) {
 		s->device.p[d].legacy = st;
+		sweep_forget_marks(&s->device.p[d]);
+	}
 	sweep_set(&s->by_stream, k.a, k.b, k.c, st);
 	return st;
 }
@@ -268,8 +311,10 @@ void sweep_stream_drop(assay_sweep *s, uint32_t st)
 	d->orphan = sweep_latest(d->orphan, p->tail);
 	if (p->blocking || p->unsure)
 		d->orphan_blocking = sweep_latest(d->orphan_blocking, p->tail);
-	if (d->legacy == st)
+	if (d->legacy == st) {
 		d->legacy = ASSAY_NO_ROW;
+		sweep_forget_marks(d);
+	}
 	while (p->pending != ASSAY_NO_ROW) {
 		uint32_t next = s->pending.p[p->pending].next;
 		s->pending.p[p->pending].next = s->free_pending;
@@ -277,6 +322,7 @@ void sweep_stream_drop(assay_sweep *s, uint32_t st)
 		p->pending = next;
 	}
 	unlink_stream(s, st);
+	unlink_age(s, st);
 	remove_slot(&s->by_stream, p->slot_a, p->slot_b, p->slot_c);
 	p->next = s->free_stream;
 	p->capture = 0;
@@ -351,45 +397,59 @@ void sweep_pending_add(assay_sweep *s, uint32_t st, const sweep_pending *p)
 	to->pendings--;
 }
 
-/* What streams stand behind that may be blocking, on nobody knows which device. */
-static sweep_work unplaced_work(const assay_sweep *s, uint32_t scope)
+/* What streams stand behind that may be blocking: those of which it is not known, and all whose
+ * device is not. */
+static sweep_work unsure_work(const assay_sweep *s, uint32_t device)
 {
-	sweep_work w = sweep_no_work;
-	uint32_t d = sweep_find(&s->by_device, (uint64_t)(uint32_t)-1, scope, 0);
-	for (uint32_t i = d == ASSAY_NO_ROW ? d : s->device.p[d].first; i != ASSAY_NO_ROW;
-	     i = s->stream.p[i].next)
+	const sweep_device *d = &s->device.p[device];
+	uint32_t unplaced = sweep_find(&s->by_device, (uint64_t)(uint32_t)-1, d->scope, 0);
+	sweep_work w = d->orphan_blocking;
+	for (uint32_t i = d->newest; sweep_moved(s, i, d->joined); i = s->stream.p[i].older)
+		if (s->stream.p[i].unsure)
+			w = sweep_latest(w, s->stream.p[i].tail);
+	for (uint32_t i = unplaced == ASSAY_NO_ROW ? unplaced : s->device.p[unplaced].newest;
+	     sweep_moved(s, i, d->joined); i = s->stream.p[i].older)
 		if (s->stream.p[i].blocking || s->stream.p[i].unsure)
 			w = sweep_latest(w, s->stream.p[i].tail);
 	return w;
 }
 
-sweep_work sweep_tail(const assay_sweep *s, uint32_t st)
+/* of: the stream to name */
+static sweep_work tail_of_default(const assay_sweep *s, uint32_t st, assay_sweep_stream *of)
 {
-	if (st == ASSAY_NO_ROW)
-		return sweep_no_work;
-	const sweep_stream *p = &s->stream.p[st];
-	sweep_work w = p->tail;
-	if (!p->legacy)
-		return w;
-	sweep_work other = unplaced_work(s, s->device.p[p->device].scope);
-	for (uint32_t i = s->device.p[p->device].first; i != ASSAY_NO_ROW;
-	     i = s->stream.p[i].next) {
-		const sweep_stream *from = &s->stream.p[i];
-		if (from->blocking)
-			w = sweep_latest(w, from->tail);
-		else if (from->unsure)
-			other = sweep_latest(other, from->tail);
-	}
-	other = sweep_latest(other, s->device.p[p->device].orphan_blocking);
+	uint32_t device = s->stream.p[st].device;
+	sweep_work w = sweep_fan_work(s, device, SWEEP_BLOCKING_STREAMS, of);
+	sweep_work other = unsure_work(s, device);
 	if (other.doubt & (SWEEP_DOUBT_LINK | SWEEP_DOUBT_OVER) || sweep_later(other, w))
 		sweep_doubt(&w, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_DEFAULT);
 	return w;
 }
 
-void sweep_stand_behind(sweep_stream *p, sweep_work w, uint64_t key)
+sweep_work sweep_tail(const assay_sweep *s, uint32_t st)
 {
+	assay_sweep_stream of;
+	if (st == ASSAY_NO_ROW)
+		return sweep_no_work;
+	return s->stream.p[st].legacy ? tail_of_default(s, st, &of) : s->stream.p[st].tail;
+}
+
+void sweep_stand_behind(assay_sweep *s, uint32_t st, sweep_work w, uint64_t key)
+{
+	sweep_stream *p = &s->stream.p[st];
 	p->tail = sweep_latest(p->tail, w);
 	p->changed = key;
+	sweep_move(s, st, key);
+}
+
+static void enter_default(assay_sweep *s, uint32_t st, uint64_t key)
+{
+	sweep_stream *p = &s->stream.p[st];
+	sweep_device *d = &s->device.p[p->device];
+	p->tail = tail_of_default(s, st, &d->joined_in);
+	p->changed = key;
+	sweep_move(s, st, key);
+	d->joined_row = p->tail.row;
+	d->joined = sweep_mark(d, key);
 }
 
 void sweep_enter(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
@@ -401,11 +461,10 @@ void sweep_enter(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 	sweep_stream *p = &s->stream.p[st];
 	uint32_t legacy = s->device.p[p->device].legacy;
 	if (p->legacy) {
-		p->tail = sweep_tail(s, st);
-		p->changed = r->key;
+		enter_default(s, st, r->key);
 	} else if (legacy != ASSAY_NO_ROW && s->stream.p[legacy].changed > p->legacy_joined) {
 		if (p->blocking)
-			sweep_stand_behind(p, s->stream.p[legacy].tail, r->key);
+			sweep_stand_behind(s, st, s->stream.p[legacy].tail, r->key);
 		else if (p->unsure && sweep_may_end_later(&s->stream.p[legacy].tail, &p->tail))
 			sweep_doubt(&p->tail, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_DEFAULT);
 		p->legacy_joined = r->key;
@@ -414,6 +473,7 @@ void sweep_enter(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 		sweep_doubt(&p->tail, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_EMPTY);
 	if (r->flags & ASSAY_REC_RACED)
 		sweep_doubt(&p->tail, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_RACE);
+	sweep_move(s, st, r->key);
 }
 
 /* Streams that may be blocking stand behind one another now, or do not. */
@@ -431,6 +491,7 @@ static void enter_some(assay_sweep *s, sweep_device *d)
 		if ((p->unsure || p->blocking) && sweep_may_end_later(&latest, &p->tail))
 			sweep_doubt(&p->tail, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_DEFAULT);
 	}
+	sweep_forget_marks(d);
 }
 
 void sweep_enter_some(assay_sweep *s, uint32_t scope)

@@ -81,8 +81,10 @@ typedef struct sweep_event {
 
 typedef struct sweep_stream {
 	assay_sweep_stream id;
-	uint32_t device;     /* row of devices */
-	uint32_t next, prev; /* on the same device */
+	uint32_t device;       /* row of devices */
+	uint32_t next, prev;   /* on the same device */
+	uint32_t newer, older; /* the same, by moved: a call that did something to it */
+	uint64_t moved;
 	bool settled;     /* waited for with all of the device, and nothing since; so are all that
 			     follow */
 	sweep_work last;  /* its own */
@@ -107,6 +109,15 @@ typedef struct sweep_device {
 	sweep_work settled; /* the latest of theirs, and where */
 	assay_sweep_stream settled_in;
 	uint32_t legacy; /* stream, once seen */
+	/* Streams by their last change, so that the default stream looks only at those that changed
+	 * since it did. Marks are calls: of its last work that all of them were over before; of its
+	 * last command, whose tail has all that it stands behind; of its last wait by a thread, for
+	 * blocking streams and for all that may be. */
+	uint32_t newest;
+	uint64_t launched, joined, waited, waited_all;
+	uint64_t last_mark;
+	uint32_t joined_row; /* latest work at that command, and where */
+	assay_sweep_stream joined_in;
 	/* The latest of streams that are gone, and where; fresh: nobody waited for it yet. Does the
 	 * default stream wait for what runs in one? No interface says. */
 	sweep_work orphan, orphan_blocking;
@@ -220,7 +231,28 @@ void sweep_enter(assay_sweep *s, uint32_t stream, const assay_sweep_rec *r);
 /* It enters one of the process's streams, nobody knows which, perhaps a default stream. */
 void sweep_enter_some(assay_sweep *s, uint32_t scope);
 /* The stream goes on only behind that work. */
-void sweep_stand_behind(sweep_stream *p, sweep_work w, uint64_t key);
+void sweep_stand_behind(assay_sweep *s, uint32_t stream, sweep_work w, uint64_t key);
+void sweep_relink(assay_sweep *s, uint32_t stream, uint64_t key);
+/* The call changes what the stream stands behind, or the doubts about it. Among those that changed
+ * after every mark the order is of no account. */
+static inline void sweep_move(assay_sweep *s, uint32_t stream, uint64_t key)
+{
+	const sweep_stream *p = &s->stream.p[stream];
+	if (p->moved < s->device.p[p->device].last_mark)
+		sweep_relink(s, stream, key);
+}
+/* A mark for this call; keys begin at 0, so do marks. */
+static inline uint64_t sweep_mark(sweep_device *d, uint64_t key)
+{
+	return d->last_mark = key + 1;
+}
+/* Has it changed since the mark? It and all that are older have not, otherwise. */
+static inline bool sweep_moved(const assay_sweep *s, uint32_t stream, uint64_t mark)
+{
+	return stream != ASSAY_NO_ROW && s->stream.p[stream].moved >= mark;
+}
+/* A default stream is another one, or doubts came to streams without a call of theirs. */
+void sweep_forget_marks(sweep_device *d);
 
 static inline void sweep_put_edge(assay_sweep *s, uint32_t kind, uint32_t from, uint32_t to,
 				  uint32_t host, uint32_t wait)

@@ -275,7 +275,7 @@ static void enter_unseen(assay_sweep *s, uint32_t st, const assay_sweep_rec *r,
 	sweep_doubt(&unknown, SWEEP_DOUBT_LINK, why);
 	sweep_set(&s->unseen, r->scope, 0, 0, 1);
 	s->device.p[s->stream.p[st].device].unseen = INT64_MAX;
-	sweep_stand_behind(&s->stream.p[st], unknown, r->key);
+	sweep_stand_behind(s, st, unknown, r->key);
 }
 
 static bool is_in(const sweep_table *scopes, uint32_t scope)
@@ -316,7 +316,7 @@ static void enter_waiting(assay_sweep *s, uint32_t st, const assay_sweep_wait *w
 	if (!certain)
 		sweep_doubt(&work, SWEEP_DOUBT_LINK, w->why ? w->why : ASSAY_WAIT_BY_BEHIND);
 	sweep_enter(s, st, &w->rec);
-	sweep_stand_behind(&s->stream.p[st], work, w->rec.key);
+	sweep_stand_behind(s, st, work, w->rec.key);
 	if (outside)
 		enter_unseen(s, st, &w->rec, outside);
 }

@@ -301,3 +301,55 @@ TEST(an_event_that_a_launch_may_have_recorded_is_not_known_to_be_unrecorded)
 	CHECK_EQ(p.wait[1].class, ASSAY_WAIT_IS_LOST);
 	return 0;
 }
+
+TEST(work_of_the_default_stream_is_behind_all_that_was_doubtful_in_blocking_streams)
+{
+	program p = {0};
+	make_two(&p);
+	work(&p, 3, S1, 30, 40);
+	on(&p, ASSAY_OP_UNSEEN, 4, S1);
+	record(&p, 5, A, 0);
+	event_call(&p, ASSAY_OP_EVENT_SYNC, 6, A)->flags = ASSAY_REC_WHOLE;
+	work(&p, 7, 0, 90, 95);
+	record(&p, 10, B, 0);
+	event_call(&p, ASSAY_OP_EVENT_SYNC, 11, B)->flags = ASSAY_REC_WHOLE;
+	run(&p);
+	CHECK(p.wait[0].class == ASSAY_WAIT_IS_LIKELY && p.wait[0].why == ASSAY_WAIT_BY_UNSEEN);
+	CHECK(p.wait[1].class == ASSAY_WAIT_IS_EXACT && p.wait[1].producer_row == 7);
+	return 0;
+}
+
+TEST(a_blocking_stream_that_runs_beside_the_default_stream_is_not_forgotten)
+{
+	program p = {0};
+	make_two(&p);
+	work(&p, 3, S1, 30, 900); /* which contradicts what follows */
+	work(&p, 5, 0, 60, 70);
+	work(&p, 7, 0, 80, 90);
+	on(&p, ASSAY_OP_STREAM_SYNC, 8, 0)->exit = 910;
+	work(&p, 92, 0, 930, 940);
+	on(&p, ASSAY_OP_STREAM_SYNC, 95, 0);
+	run(&p);
+	CHECK(p.wait[0].producer_row == 3 && p.wait[0].producer.handle == S1);
+	CHECK(p.wait[1].producer_row == 92 && p.wait[1].producer.handle == 0);
+	return 0;
+}
+
+TEST(a_wait_for_the_default_stream_names_the_stream_whose_work_it_stands_behind)
+{
+	program p = {0};
+	make_two(&p);
+	work(&p, 3, S1, 30, 900);
+	work(&p, 4, S2, 40, 100);
+	record(&p, 5, A, 0); /* from here on the default stream stands behind both */
+	on(&p, ASSAY_OP_STREAM_SYNC, 6, 0)->exit = 910;
+	on(&p, ASSAY_OP_STREAM_SYNC, 92, 0);
+	work(&p, 93, S2, 940, 950);
+	on(&p, ASSAY_OP_STREAM_SYNC, 96, 0);
+	run(&p);
+	CHECK(p.wait[0].producer_row == 3 && p.wait[0].producer.handle == S1);
+	CHECK(p.wait[1].producer_row == 3 && p.wait[1].producer.handle == S1);
+	CHECK(p.wait[2].producer_row == 93 && p.wait[2].producer.handle == S2);
+	CHECK_EQ(p.edges, 4); /* each work once, and the last of them behind the default stream */
+	return 0;
+}
