@@ -400,11 +400,11 @@ static void do_stream_create(assay_sweep *s, const assay_sweep_rec *r)
 		return;
 	assay_sweep_rec named = *r;
 	named.flags = r->flags & ASSAY_REC_WINDOW;
-	if (r->track == ASSAY_NO_ROW && r->stream > 2) { /* the address may be another's */
-		uint32_t old = sweep_find(&s->by_stream, r->stream, r->scope, 0);
-		if (old != ASSAY_NO_ROW)
-			sweep_stream_drop(s, old);
-	}
+	uint32_t old = sweep_stream_named(s, r->stream, r->scope);
+	bool made = r->track == ASSAY_NO_ROW || r->row != ASSAY_NO_ROW; /* by this call */
+	if (old != ASSAY_NO_ROW && made &&
+	    (r->track == ASSAY_NO_ROW || s->stream.p[old].id.track != r->track))
+		sweep_stream_drop(s, old); /* the address was another's, whose end is not known */
 	uint32_t st = sweep_stream_of(s, &named);
 	if (st == ASSAY_NO_ROW)
 		return;

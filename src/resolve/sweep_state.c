@@ -249,6 +249,20 @@ void sweep_stream_first(assay_sweep *s, uint32_t st)
 	link_first(s, st);
 }
 
+enum { BY_NAME = 3 };
+
+static void name_stream(assay_sweep *s, uint32_t st, uint64_t handle, uint32_t scope)
+{
+	s->stream.p[st].id.handle = handle;
+	if (handle > 2 && handle != ASSAY_NO_HANDLE)
+		sweep_set(&s->by_stream, handle, scope, BY_NAME, st);
+}
+
+uint32_t sweep_stream_named(const assay_sweep *s, uint64_t handle, uint32_t scope)
+{
+	return sweep_find(&s->by_stream, handle, scope, BY_NAME);
+}
+
 uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
 {
 	if (r->track == ASSAY_NO_ROW && r->stream == ASSAY_NO_HANDLE)
@@ -257,7 +271,7 @@ uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
 	uint32_t st = sweep_find(&s->by_stream, k.a, k.b, k.c);
 	if (st != ASSAY_NO_ROW) {
 		if (s->stream.p[st].id.handle == ASSAY_NO_HANDLE) /* work came first */
-			s->stream.p[st].id.handle = r->stream;
+			name_stream(s, st, r->stream, r->scope);
 		if (s->stream.p[st].settled)
 			sweep_stream_first(s, st);
 		return st;
@@ -296,6 +310,7 @@ uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
 		sweep_forget_marks(&s->device.p[d]);
 	}
 	sweep_set(&s->by_stream, k.a, k.b, k.c, st);
+	name_stream(s, st, r->stream, r->scope);
 	return st;
 }
 
@@ -324,6 +339,8 @@ void sweep_stream_drop(assay_sweep *s, uint32_t st)
 	unlink_stream(s, st);
 	unlink_age(s, st);
 	remove_slot(&s->by_stream, p->slot_a, p->slot_b, p->slot_c);
+	if (sweep_stream_named(s, p->id.handle, d->scope) == st)
+		remove_slot(&s->by_stream, p->id.handle, d->scope, BY_NAME);
 	p->next = s->free_stream;
 	p->capture = 0;
 	s->free_stream = st;

@@ -198,6 +198,8 @@ extern const assay_sweep_stream sweep_no_stream;
 /* The stream a record names, made at first sight; ASSAY_NO_ROW when it names none. */
 uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r);
 void sweep_stream_drop(assay_sweep *s, uint32_t stream);
+/* The stream that was last called by this handle, whatever it is found by, or ASSAY_NO_ROW. */
+uint32_t sweep_stream_named(const assay_sweep *s, uint64_t handle, uint32_t scope);
 uint32_t sweep_device_of(assay_sweep *s, const assay_sweep_rec *r);
 /* The event's row, or ASSAY_NO_ROW; space 0 events, 1 memory words. */
 uint32_t sweep_event_find(const assay_sweep *s, const assay_sweep_rec *r, uint32_t space);

@@ -68,7 +68,7 @@ static bool tells_device(const waits *w, uint32_t source, uint64_t key)
 					assay_has_trait(w->run, source, ASSAY_TRAIT_FROM_START)));
 }
 
-/* Threads start with device 0; while nothing is recorded they may choose any. */
+/* Threads start with device 0; while nothing is recorded, and before, they may choose any. */
 static int64_t ordinal_at(const waits *w, uint32_t source, uint32_t thread, uint64_t key)
 {
 	const assay_mark *m = assay_mark_before(&w->chosen, thread, key);
@@ -77,7 +77,7 @@ static int64_t ordinal_at(const waits *w, uint32_t source, uint32_t thread, uint
 		return -1;
 	if (m)
 		return m->value;
-	return tells_device(w, source, key) ? 0 : -1;
+	return tells_device(w, source, key) && w->from_start[source] ? 0 : -1;
 }
 
 /* By source and time, the smallest key of the calls from then on. */

@@ -50,12 +50,6 @@ static uint32_t numbered_call(const waits *w, size_t k)
 	return assay_call_corr(w->t, h) && source < w->sources ? source : ASSAY_NO_ROW;
 }
 
-static void widen(struct numbers *m, uint64_t key)
-{
-	m->first = key < m->first ? key : m->first;
-	m->last = key > m->last ? key : m->last;
-}
-
 static void count_calls(const waits *w, struct numbers *of)
 {
 	for (size_t k = 0; k < w->call_rows.n; k++) {
@@ -68,11 +62,18 @@ static void count_calls(const waits *w, struct numbers *of)
 		if (!m->n++)
 			*m = (struct numbers){key, key, 1, NULL, process, false};
 		m->several |= process != m->process;
-		widen(m, key);
+		m->first = key < m->first ? key : m->first;
+		m->last = key > m->last ? key : m->last;
 	}
 }
 
-/* What other rows tell of calls that are not there. */
+/* What other rows tell of calls that are not there. Those before the first call are from before the
+ * recording, and not lost. */
+static void reach(struct numbers *m, uint64_t key)
+{
+	m->last = key > m->last ? key : m->last;
+}
+
 static void count_rows(const waits *w, struct numbers *of)
 {
 	const assay_gpu_table *g = &w->t->gpu;
@@ -80,12 +81,12 @@ static void count_rows(const waits *w, struct numbers *of)
 	for (uint32_t i = 0; i < g->n; i++) {
 		uint32_t source = assay_track_group(w->t, g->track[i]);
 		if (g->corr[i] && source < w->sources && of[source].n)
-			widen(&of[source], waits_key_at(w, source, g->ts[i], g->corr[i]));
+			reach(&of[source], waits_key_at(w, source, g->ts[i], g->corr[i]));
 	}
 	for (uint32_t i = 0; i < y->n; i++) {
 		uint32_t source = assay_track_group(w->t, y->track[i]);
 		if (y->corr[i] && source < w->sources && of[source].n)
-			widen(&of[source], waits_key_at(w, source, y->ts[i], y->corr[i]));
+			reach(&of[source], waits_key_at(w, source, y->ts[i], y->corr[i]));
 	}
 }
 
@@ -202,6 +203,21 @@ TEST(a_number_that_is_missing_is_a_call_that_was_lost)
 	CHECK_EQ(class_in(numbered_run(300, 63, 64)), ASSAY_WAIT_IS_LIKELY); /* it may have begun */
 	CHECK_EQ(class_in(numbered_run(300, 63, 65)), ASSAY_WAIT_IS_EXACT);
 	CHECK_EQ(class_in(numbered_run(300, 64, 66)), ASSAY_WAIT_IS_EXACT);
+	return 0;
+}
+
+TEST(work_from_before_the_recording_hides_no_call_that_is_missing)
+{
+	for (uint32_t missing = 0; missing < 300; missing += 100) {
+		assay_run *run = numbered_run(300, 290, missing);
+		for (uint32_t i = 0; i < run->part.t.api.n; i++)
+			run->part.t.api.corr[i] += 10;
+		run->part.t.gpu.corr[0] += 10;
+		uint32_t g = assay_hand_gpu(run, "k", 500, 3000, ASSAY_NO_ROW);
+		run->part.t.gpu.corr[g] = 5;
+		run->part.t.gpu.track[g] = assay_stream_track(&run->part, 0, 2);
+		CHECK_EQ(class_in(run), missing ? ASSAY_WAIT_IS_LIKELY : ASSAY_WAIT_IS_EXACT);
+	}
 	return 0;
 }
 
