@@ -127,6 +127,22 @@ TEST(a_copy_should_be_among_the_work_whether_or_not_its_call_waits)
 	return 0;
 }
 
+TEST(pools_copies_and_launches_are_told_by_their_names)
+{
+	CHECK_EQ(assay_call_of(ASSAY_S("hipFreeAsync")).op, ASSAY_OP_POOL_FREE);
+	CHECK_EQ(assay_call_of(ASSAY_S("cudaMallocAsync")).op, ASSAY_OP_POOL_ALLOC);
+	CHECK_EQ(assay_call_of(ASSAY_S("cudaMallocFromPoolAsync")).op, ASSAY_OP_POOL_ALLOC);
+	CHECK_EQ(assay_call_of(ASSAY_S("hipFree")).op, ASSAY_OP_DRAIN);
+	CHECK(assay_call_of(ASSAY_S("cudaLaunchKernelExC")).flags & ASSAY_REC_MAY_RECORD);
+	CHECK(assay_call_of(ASSAY_S("hipGraphLaunch")).flags & ASSAY_REC_MAY_RECORD);
+	CHECK(!(assay_call_of(ASSAY_S("cudaLaunchKernel")).flags & ASSAY_REC_MAY_RECORD));
+	uint32_t how = ASSAY_CALL_SYNC_COPY | ASSAY_CALL_ASYNC_COPY;
+	CHECK_EQ(assay_call_of(ASSAY_S("cudaMemcpy")).takes & how, ASSAY_CALL_SYNC_COPY);
+	CHECK_EQ(assay_call_of(ASSAY_S("cudaMemcpyAsync")).takes & how, ASSAY_CALL_ASYNC_COPY);
+	CHECK_EQ(assay_call_of(ASSAY_S("cudaMemset")).takes & how, 0);
+	return 0;
+}
+
 TEST(every_spelling_of_a_record_is_a_record)
 {
 	static const char *const names[] = {

@@ -330,3 +330,35 @@ TEST(a_record_that_does_not_say_its_stream_races_with_all)
 	assay_vec_free(&w.recs);
 	return 0;
 }
+
+TEST(everything_that_enters_a_stream_races_with_a_record_there)
+{
+	static const assay_sweep_op enters[] = {
+		ASSAY_OP_LAUNCH,    ASSAY_OP_WAIT_INSIDE, ASSAY_OP_UNSEEN,
+		ASSAY_OP_RECORD,    ASSAY_OP_WAIT,        ASSAY_OP_STREAM_SYNC,
+		ASSAY_OP_HOST_FUNC, ASSAY_OP_WRITE_VALUE, ASSAY_OP_WAIT_VALUE,
+		ASSAY_OP_POOL_FREE, ASSAY_OP_POOL_ALLOC,  ASSAY_OP_COMMAND,
+	};
+	for (size_t i = 0; i < 2 * ASSAY_COUNT_OF(enters); i++) {
+		bool same = i % 2; /* stream */
+		waits w = {0};
+		*assay_push(&w.recs) = (assay_sweep_rec){.op = ASSAY_OP_RECORD,
+							 .key = 1,
+							 .enter = 100,
+							 .exit = 200,
+							 .event = 8,
+							 .track = 4};
+		*assay_push(&w.recs) = (assay_sweep_rec){.op = (uint8_t)enters[i / 2],
+							 .key = 2,
+							 .enter = 150,
+							 .exit = 160,
+							 .arg = 150,
+							 .event = 160,
+							 .thread = 1,
+							 .track = same ? 4 : 5};
+		waits_find_races(&w);
+		CHECK_EQ(!!(w.recs.p[0].flags & ASSAY_REC_RACED), same);
+		assay_vec_free(&w.recs);
+	}
+	return 0;
+}

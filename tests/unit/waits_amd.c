@@ -629,3 +629,118 @@ TEST(an_address_is_the_last_stream_s_that_was_made_there_though_no_end_of_the_fi
 	assay_run_free(run);
 	return 0;
 }
+
+/* A thread of which no choice of a device is known waits for its device; before: the recording
+ * began when work ran already. */
+static uint8_t class_of_unchosen(bool before)
+{
+	const row rows[] = {
+		{before ? NULL : "hipGetDevice", "", 1, 3, 1000, before ? 66000 : 0, 0, 0, 0, 1, 0},
+		{"hipSetDevice", "\"deviceId\": 0", 0, 0, 0, 0, 0, 0, 0, 1, 0},
+		{"hipLaunchKernel", "\"stream\": \"0x100\"", 0, 1, 45000, 68000, 0, 0, 0, 1, 0},
+		{"hipDeviceSynchronize", "", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	list_device(run, 0);
+	list_device(run, 1);
+	assay_waits(run);
+	uint8_t class = run->part.t.wait.class[0];
+	assay_run_free(run);
+	return class;
+}
+
+TEST(a_thread_may_have_chosen_its_device_before_the_recording)
+{
+	CHECK_EQ(class_of_unchosen(false), ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(class_of_unchosen(true), ASSAY_WAIT_IS_LIKELY);
+	return 0;
+}
+
+/* A wait for a stream whose work lasts until then. */
+static uint8_t class_of_sync(int64_t end, bool missing)
+{
+	const row rows[] = {
+		{"hipLaunchKernel", "\"stream\": \"0x100\"", 0, 1, 5000, end, 0, 0, 0, 0, 0},
+		{"hipStreamSynchronize", "\"stream\": \"0x100\"", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	list_device(run, 0);
+	if (missing)
+		miss_calls(run);
+	assay_waits(run);
+	uint8_t class = run->part.t.wait.class[0];
+	assay_run_free(run);
+	return class;
+}
+
+TEST(an_address_may_be_another_streams_where_calls_are_missing_and_the_wait_was_over_first)
+{
+	CHECK_EQ(class_of_sync(29000, false), ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(class_of_sync(31000, false), ASSAY_WAIT_IS_EXACT); /* clocks differ as much */
+	CHECK_EQ(class_of_sync(29000, true), ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(class_of_sync(31000, true), ASSAY_WAIT_IS_LIKELY);
+	return 0;
+}
+
+/* The work that an event behind an empty stream stands behind: work of the default stream, if the
+ * flags of the stream's creation say that it is blocking. */
+static uint32_t work_behind_stream(const char *flags)
+{
+	const row rows[] = {
+		{"hipStreamCreateWithFlags", flags, 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipLaunchKernel", "\"stream\": \"0x0\"", 0, 0, 25000, 99000, 0, 0, 0, 0, 0},
+		{"hipEventRecord", "\"event\": \"0xe1\", \"stream\": \"0x100\"", 0, 0, 0, 0, 0, 0,
+		 0, 0, 0},
+		{"hipStreamWaitEvent", "\"event\": \"0xe1\", \"stream\": \"0x200\"", 0, 0, 0, 0, 0,
+		 0, 0, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	list_device(run, 0);
+	assay_waits(run);
+	uint32_t work = run->part.t.wait.producer_gpu[0];
+	assay_run_free(run);
+	return work;
+}
+
+TEST(flags_of_its_creation_say_whether_a_stream_waits_for_the_default_stream)
+{
+	CHECK_EQ(work_behind_stream("\"stream\": \"0x100\", \"flags\": \"0\""), 0);
+	CHECK_EQ(work_behind_stream("\"stream\": \"0x100\", \"flags\": \"1\""), ASSAY_NO_ROW);
+	return 0;
+}
+
+TEST(a_run_without_a_long_rest_has_no_wait_that_is_unexplained)
+{
+	const row rows[] = {
+		{"hipLaunchKernel", "\"stream\": \"0x100\"", 0, 1, 5000, 29000, 0, 0, 0, 0, 0},
+		{"hipStreamSynchronize", "\"stream\": \"0x100\"", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	assay_waits(run);
+	CHECK(run->part.t.wait.n == 1 && run->part.t.wait.producer_handle[0] == 0x100);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_wait_unexplained], 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(ids_of_32_bits_that_ran_over_go_on_counting)
+{
+	const row rows[] = {
+		{"hipLaunchKernel", "\"stream\": \"0x100\"", 0, 1, 5000, 99000, 0, 0, 0, 0, 0},
+		{"hipEventRecord", "\"event\": \"0xe1\", \"stream\": \"0x100\"", 0, 0, 0, 0, 0, 0,
+		 0, 0, 0},
+		{"hipGetDevice", "", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipStreamWaitEvent", "\"event\": \"0xe1\", \"stream\": \"0x200\"", 0, 0, 0, 0, 0,
+		 0, 0, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	assay_tables *t = &run->part.t;
+	for (uint32_t i = 0; i < t->api.n; i++) /* the last is number 1 */
+		t->api.corr[i] = (uint32_t)(UINT32_MAX - 2 + i + (i == 3));
+	t->gpu.corr[0] = t->api.corr[0];
+	assay_waits(run);
+	CHECK(t->wait.n == 1 && t->wait.record_corr[0] == UINT32_MAX - 1);
+	CHECK_EQ(t->wait.producer_gpu[0], 0);
+	assay_run_free(run);
+	return 0;
+}

@@ -353,3 +353,69 @@ TEST(a_wait_for_the_default_stream_names_the_stream_whose_work_it_stands_behind)
 	CHECK_EQ(p.edges, 4); /* each work once, and the last of them behind the default stream */
 	return 0;
 }
+
+TEST(one_record_at_the_same_time_in_another_stream_than_is_named_is_a_conflict)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 50)->track = 3;
+	assay_sweep_rec *r = record(&p, 10, A, S1);
+	r->track = 3;
+	r->thread = 2;
+	r->exit = 300;
+	wait(&p, 20, S2, A)->hint = 0; /* the first row of all */
+	run(&p);
+	CHECK(p.wait[0].class == ASSAY_WAIT_IS_AMBIGUOUS && p.wait[0].record_key == 10);
+	CHECK(p.wait[0].flags & ASSAY_WAIT_CONFLICT);
+	return 0;
+}
+
+TEST(an_event_nobody_names_may_be_another_processes_where_such_are_opened)
+{
+	for (uint32_t opens = 0; opens < 2; opens++)
+		for (uint32_t streams = 0; streams < 2; streams++) {
+			program p = {0};
+			work(&p, 1, S1, 10, 890);
+			if (opens)
+				call(&p, ASSAY_OP_IPC_OPEN, 2);
+			assay_sweep_rec *r = call(&p, ASSAY_OP_UNKNOWN_SYNC, 3);
+			r->arg = streams ? ASSAY_OP_WAIT : ASSAY_OP_EVENT_SYNC;
+			r->exit = 900;
+			run(&p);
+			CHECK_EQ(p.wait[0].class,
+				 opens || streams ? ASSAY_WAIT_IS_LOST : ASSAY_WAIT_IS_LIKELY);
+			CHECK_EQ(p.wait[0].producer_row, opens || streams ? ASSAY_NO_ROW : 1);
+		}
+	return 0;
+}
+
+TEST(of_streams_with_nothing_new_no_wait_for_the_device_has_an_edge)
+{
+	program p = {0};
+	work(&p, 1, S1, 10, 20);
+	work(&p, 2, S2, 20, 30);
+	on(&p, ASSAY_OP_STREAM_SYNC, 3, S1);
+	call(&p, ASSAY_OP_DEVICE_SYNC, 4);
+	call(&p, ASSAY_OP_DEVICE_SYNC, 5);
+	wait(&p, 6, S1, A); /* a command of nobody knows what */
+	call(&p, ASSAY_OP_DEVICE_SYNC, 7);
+	run(&p);
+	CHECK(p.edges == 2 && p.edge[0].from_row == 1 && p.edge[0].host_row == 3);
+	CHECK(p.edge[1].from_row == 2 && p.edge[1].host_row == 4);
+	return 0;
+}
+
+TEST(an_address_that_is_given_again_shows_that_its_stream_is_gone)
+{
+	program p = {0};
+	on(&p, ASSAY_OP_STREAM_CREATE, 1, S1)->track = 3;
+	on(&p, ASSAY_OP_STREAM_CREATE, 2, S2)->track = 4;
+	work(&p, 3, ASSAY_NO_HANDLE, 30, 60)->track = 3;
+	work(&p, 4, ASSAY_NO_HANDLE, 30, 50)->track = 4;
+	on(&p, ASSAY_OP_STREAM_CREATE, 5, S1)->track = 5; /* its end was not recorded */
+	call(&p, ASSAY_OP_DEVICE_SYNC, 6)->exit = 65;
+	on(&p, ASSAY_OP_STREAM_SYNC, 7, 0);
+	run(&p);
+	CHECK(p.wait[0].class == ASSAY_WAIT_IS_EXACT && p.wait[0].producer_row == 3);
+	CHECK(p.wait[1].class == ASSAY_WAIT_IS_EXACT && p.wait[1].producer_row == 4);
+	return 0;
+}
