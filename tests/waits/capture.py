@@ -21,6 +21,7 @@ ORDER = {"EventRecord": ("event", None, None), "EventRecordWithFlags": ("event",
          "GraphExecEventWaitNodeSetEvent": ("event", "graphExec", "node"), "GraphLaunch": (None, "graphExec", None),
          "LaunchHostFunc": (None, None, None), "StreamAddCallback": (None, None, None),
          "StreamWaitValue64": ("ptr", "value", "flags"), "StreamWriteValue64": ("ptr", "value", "flags"),
+         "StreamWaitValue32": ("ptr", "value", "flags"), "StreamWriteValue32": ("ptr", "value", "flags"),
          "IpcGetEventHandle": ("event", "handle", None), "IpcOpenEventHandle": ("event", "handle", None),
          "MallocAsync": (None, "dev_ptr", None), "FreeAsync": (None, "dev_ptr", None)}
 HIP_ORDER = {"ExtLaunchKernel": ("stopEvent", "startEvent", None), "SetDevice": (None, "deviceId", None)}

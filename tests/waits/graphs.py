@@ -66,7 +66,8 @@ class Graphs:
         s.tail = done
 
     def capture_graph(self, t):
-        """What is put into a stream that captures is not done now, nor is what joins it; then the graph is launched."""
+        """What is put into a stream that captures is not done now, nor is what joins it; then the graph is launched, perhaps
+        twice, into any stream. What the thread launches into others meanwhile is done."""
         own = [s for s in self.streams if s.device == self.current[t] and s.handle > 2]
         s, other = self.rng.choice(own), self.rng.choice(own)
         inside = [(self.pid << 16) + 0xf800 + k * 16 for k in range(2)]
@@ -74,6 +75,9 @@ class Graphs:
         graph = (self.pid << 16) + 0xc000 + self.captures * 16
         self.call(t, "StreamBeginCapture", {"stream": s.handle, "mode": 0}, 1000, stream=s)
         self.call(t, "LaunchKernel", {"stream": s.handle}, 2000, stream=s)
+        beside = [o for o in own if o not in (s, other)]
+        if beside and self.rng.random() < 0.4:
+            self.launch_into(t, self.rng.choice(beside))
         if other is not s:
             for name, where, e in [("EventRecord", s, 0), ("StreamWaitEvent", other, 0), ("LaunchKernel", other, None),
                                    ("EventRecord", other, 1), ("StreamWaitEvent", s, 1)]:
@@ -85,6 +89,14 @@ class Graphs:
             self.call(t, "EventRecordWithFlags", {"event": record.handle, "stream": s.handle, "flags": 1}, 1200, stream=s)
         self.call(t, "StreamEndCapture", {"stream": s.handle, "graph": graph}, 1000, stream=s)
         self.call(t, "GraphInstantiate", {"graphExec": graph + 1, "graph": graph}, 1000)
+        for into in [s] + self.rng.sample(own, 1) if self.rng.random() < 0.3 else [self.rng.choice(own)]:
+            self.launch_captured(t, into, graph, record)
+
+    def launch_into(self, t, s):
+        corr, at = self.call(t, "LaunchKernel", {"stream": s.handle}, 3000, stream=s)
+        self.run_kernel(s, corr, at)
+
+    def launch_captured(self, t, s, graph, record):
         corr, at = self.call(t, "GraphLaunch", {"graphExec": graph + 1, "stream": s.handle}, 5000, stream=s)
         start, s.ran = self.start_after(s, at), True
         dur, name = int(10 ** self.rng.uniform(3.5, 5.5)), self.new_name()

@@ -44,8 +44,10 @@ class Truth:
         launched = {w.name: w.corr for p in programs for w in p.works}
         self.of = {}
         self.nothing = set()  # waits for what was over, of which not all was recorded
+        self.gone = {}  # waits for what was over -> what was, in streams that are gone, which not all calls may tell
         for p in programs:
             ends = {}  # several may end at the same nanosecond
+            gone = [w for w in p.works if w.stream in p.gone and p.lossy]
             for w in p.works:
                 ends.setdefault(w.start + w.dur, set()).add(w.corr)
             for corr, done in list(p.truth.items()) + [(corr, d) for corr, ds in p.inside.items() for d in ds]:
@@ -56,12 +58,16 @@ class Truth:
                     answers.add(None)
                 if done.end <= p.made[corr] and (done.kernel not in launched or p.off):
                     self.nothing.add(corr)
+                if done.end <= p.made[corr]:
+                    self.gone[corr] = {w.corr for w in gone if w.start + w.dur <= p.made[corr]}
         self.vague = {corr for p in programs for corr in p.vague}
 
     def allows(self, wait):
         if wait["class"] in ("captured", "failed_call"):
             return wait["correlation"] not in self.of
         if wait["correlation"] in self.nothing and wait["satisfied"] in (True, None):
+            return True
+        if wait["producer_correlation"] in self.gone.get(wait["correlation"], ()):
             return True
         return wait["producer_correlation"] in self.of.get(wait["correlation"], {"no wait"})
 

@@ -1,13 +1,20 @@
 """Memory words that streams wait for and write, and semaphores of other interfaces: what of machine.py's programs does."""
 
 MASK = 2 ** 64 - 1
-FITS = [lambda v, w: v >= w, lambda v, w: v == w, lambda v, w: v & w, lambda v, w: ~(v | w) & MASK]
+
+
+def fits(bits, when, v, w):
+    """CUDA compares 32 bits, or 64, counted round."""
+    mask = 2 ** bits - 1
+    return [(v - w) & mask < 2 ** (bits - 1), v == w, v & w & mask, ~(v | w) & mask][when]
+
 
 
 class Words:
     def start_words(self):
         self.written = {}  # address -> [(value, Done)], in the order of time
         self.word = (self.pid << 16) + 0xd000
+        self.bits = self.rng.choice([32, 64])
         self.semaphore = (self.pid << 16) + 0xd800
         self.outside = self.rng.random() < 0.2  # somebody else signals, too, whom nobody records
 
@@ -56,14 +63,18 @@ class Words:
         s.tail = self.enter(s).join(done)
 
     def write_value(self, t, batch=False):
-        value = self.rng.randrange(1, 2 ** self.rng.choice([2, 40]))
+        top = self.rng.choice([2, 40 if self.bits == 64 else 31])
+        value = self.rng.randrange(1, 2 ** top)
+        if self.bits == 32 and self.cuda and self.rng.random() < 0.3:
+            value = 2 ** 32 - value  # about to run over
         args = {"ptr": self.word, "value": value, "flags": 0}
+        name = f"StreamWriteValue{self.bits}"
         if self.outside and self.rng.random() < 0.5:
             self.write_outside(t, self.word, value)
         elif batch:
-            self.put_value(t, self.word, value, "StreamBatchMemOp", {"count": 1}, [("StreamWriteValue64", args)])
+            self.put_value(t, self.word, value, "StreamBatchMemOp", {"count": 1}, [(name, args)])
         else:
-            self.put_value(t, self.word, value, "StreamWriteValue64", args)
+            self.put_value(t, self.word, value, name, args)
 
     def wait_value(self, t, batch=False):
         written, when = self.written.get(self.word), self.rng.randrange(4)
@@ -71,12 +82,11 @@ class Words:
             return
         wanted = self.rng.choice([written[-1][0], self.rng.choice(written)[0], 1])
         args = {"ptr": self.word, "value": wanted, "flags": when, "mask": MASK}
-        fits = lambda v: FITS[when](v, wanted)
+        ends, name = lambda v: fits(self.bits, when, v, wanted), f"StreamWaitValue{self.bits}"
         if batch:
-            self.await_value(t, self.word, fits, "StreamBatchMemOp", {"count": 1}, [("StreamWaitValue64", args)],
-                             known=self.capture)
+            self.await_value(t, self.word, ends, "StreamBatchMemOp", {"count": 1}, [(name, args)], known=self.capture)
         else:
-            self.await_value(t, self.word, fits, "StreamWaitValue64", args)
+            self.await_value(t, self.word, ends, name, args)
 
     def batch(self, t):
         self.rng.choice([self.write_value, self.wait_value])(t, batch=True)
