@@ -412,3 +412,45 @@ TEST(a_wait_for_a_value_ends_with_the_write_that_satisfies_it)
 	assay_run_free(run);
 	return 0;
 }
+
+TEST(captures_at_the_same_time_make_graphs_of_their_own)
+{
+	static const step steps[] = {
+		{"cudaStreamBeginCapture", 13, 0, 0, 0, 0},
+		{"cudaStreamBeginCapture", 14, 0, 0, 0, 0},
+		{"cudaEventRecordWithFlags", 13, 0xA, 1, 0, 0},
+		{"cudaEventRecordWithFlags", 14, 0xB, 1, 0, 0},
+		{"cudaStreamEndCapture", 14, 0, 0x200, 0, 0},
+		{"cudaStreamEndCapture", 13, 0, 0x100, 0, 0},
+		{"cudaGraphInstantiate", 0, 0, 0x101, 0x100, 0},
+		{"cudaGraphInstantiate", 0, 0, 0x201, 0x200, 0},
+		{"cudaGraphLaunch", 15, 0, 0x101, 0, 300000}, /* records A */
+		{"cudaGraphLaunch", 16, 0, 0x201, 0, 300000}, /* records B */
+		{"cudaStreamWaitEvent", 17, 0xA, 0, 0, 0},
+		{"cudaStreamWaitEvent", 17, 0xB, 0, 0, 0},
+	};
+	assay_run *run = run_of(steps, ASSAY_COUNT_OF(steps));
+	const assay_wait_table *t = &run->part.t.wait;
+	CHECK(t->n == 2 && t->record_corr[0] == 9 && t->record_corr[1] == 10);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(an_external_wait_in_a_capture_is_for_the_last_record_at_each_launch)
+{
+	static const step steps[] = {
+		{"cudaStreamBeginCapture", 14, 0, 0, 0, 0},
+		{"cudaStreamWaitEvent", 14, 0xA, 1, 0, 0},
+		{"cudaStreamEndCapture", 14, 0, 0x100, 0, 0},
+		{"cudaGraphInstantiate", 0, 0, 0x101, 0x100, 0},
+		{"cudaLaunchKernel", 13, 0, 0, 0, 90000},
+		{"cudaEventRecord", 13, 0xA, 0, 0, 0},
+		{"cudaGraphLaunch", 14, 0, 0x101, 0, 300000},
+	};
+	assay_run *run = run_of(steps, ASSAY_COUNT_OF(steps));
+	const assay_wait_table *t = &run->part.t.wait;
+	CHECK(t->n == 2 && t->class[0] == ASSAY_WAIT_IS_CAPTURED);
+	CHECK(t->corr[1] == 7 && t->record_corr[1] == 6 && t->producer_gpu[1] == 0);
+	assay_run_free(run);
+	return 0;
+}

@@ -419,3 +419,58 @@ TEST(an_address_that_is_given_again_shows_that_its_stream_is_gone)
 	CHECK(p.wait[1].class == ASSAY_WAIT_IS_EXACT && p.wait[1].producer_row == 4);
 	return 0;
 }
+
+TEST(calls_of_pools_that_fail_or_are_captured_make_nothing_uncertain)
+{
+	static const uint32_t flags[] = {0, ASSAY_REC_FAILED, 0};
+	static const assay_wait_class classes[] = {ASSAY_WAIT_IS_LIKELY, ASSAY_WAIT_IS_EXACT,
+						   ASSAY_WAIT_IS_EXACT};
+	for (uint32_t i = 0; i < ASSAY_COUNT_OF(flags); i++) {
+		program p = {0};
+		work(&p, 1, S1, 10, 900);
+		work(&p, 2, S2, 20, 30);
+		if (i == 2)
+			on(&p, ASSAY_OP_CAPTURE_BEGIN, 3, S1);
+		on(&p, ASSAY_OP_POOL_FREE, 4, S1)->flags = flags[i];
+		if (i == 2)
+			on(&p, ASSAY_OP_CAPTURE_END, 5, S1);
+		on(&p, ASSAY_OP_POOL_ALLOC, 6, S2); /* perhaps of what is freed behind work 1 */
+		on(&p, ASSAY_OP_STREAM_SYNC, 7, S2);
+		run(&p);
+		CHECK(p.wait[0].class == classes[i] && p.wait[0].producer_row == 2);
+	}
+	return 0;
+}
+
+TEST(a_stream_that_another_source_names_is_all_that_is_known_of_a_record)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 50)->track = 3;
+	wait(&p, 20, S2, A)->hint = 3;
+	run(&p);
+	CHECK(p.wait[0].class == ASSAY_WAIT_IS_AMBIGUOUS && p.wait[0].producer_row == 1);
+	CHECK(p.wait[0].producer.track == 3 && p.wait[0].record_key == 0);
+	return 0;
+}
+
+TEST(the_default_stream_may_wait_for_a_stream_of_nobody_knows_which_device)
+{
+	static const int32_t devices[] = {-1, 1};
+	for (uint32_t i = 0; i < ASSAY_COUNT_OF(devices); i++) {
+		program p = {0};
+		on(&p, ASSAY_OP_STREAM_CREATE, 1, S1)->flags = ASSAY_REC_NONBLOCKING;
+		work(&p, 2, 0, 10, 50);
+		work(&p, 3, S1, 30, 900);
+		record(&p, 4, A, S1)->arg = 7;
+		assay_sweep_rec *w = wait(&p, 5, S2, A); /* S2 stands behind work 3 */
+		w->arg = 7;
+		w->device = devices[i];
+		record(&p, 6, B, 0)->arg = 8;
+		event_call(&p, ASSAY_OP_EVENT_SYNC, 7, B)->arg = 8;
+		run(&p);
+		CHECK_EQ(p.wait[1].producer_row, 2);
+		CHECK_EQ(p.wait[1].class,
+			 devices[i] < 0 ? ASSAY_WAIT_IS_LIKELY : ASSAY_WAIT_IS_EXACT);
+	}
+	return 0;
+}
