@@ -373,14 +373,39 @@ assay_view assay_input_view(assay_input *in, uint64_t pos, size_t want)
 	return v;
 }
 
-void assay_input_drop(assay_input *in, uint64_t pos)
+static bool has_pieces(const assay_input *in)
 {
-	pthread_mutex_lock(&in->lock);
-	if (!in->memory && pos > in->low)
-		in->low = pos < in->have ? pos : in->have;
-	if (in->spread)
-		spread_dropped(in);
-	pthread_mutex_unlock(&in->lock);
+	return in->packing == PLAIN && in->regular && !in->memory;
+}
+
+/* What cannot be read is left to a view, which says why. */
+assay_view assay_input_piece(assay_input *in, assay_piece *piece, uint64_t pos, size_t want)
+{
+	if (!has_pieces(in))
+		return assay_input_view(in, pos, want);
+	uint64_t size = input_packed_size(in);
+	pos = pos < size ? pos : size;
+	want = size - pos < want ? (size_t)(size - pos) : want;
+	bool inside = pos >= piece->at && pos - piece->at < piece->n;
+	size_t from = inside ? (size_t)(pos - piece->at) : 0;
+	size_t kept = inside ? piece->n - from : 0;
+	if (kept < want || !piece->p) {
+		if (piece->room < want + ASSAY_PAD) {
+			piece->room = want + ASSAY_PAD;
+			piece->p = assay_pages_grow(piece->p, piece->room);
+		}
+		memmove(piece->p, piece->p + from, kept);
+		kept += input_packed_at(in, pos + kept, piece->p + kept, want - kept);
+		*piece = (assay_piece){piece->p, piece->room, kept, pos};
+		from = 0;
+	}
+	return (assay_view){piece->p + from, kept, kept < want || pos + kept == size};
+}
+
+void assay_piece_free(assay_piece *piece)
+{
+	assay_pages_free(piece->p);
+	*piece = (assay_piece){0};
 }
 
 /* From the bytes at this place of the file on. */
@@ -393,6 +418,20 @@ static void move_to(assay_input *in, uint64_t at)
 	in->file_end = lseek(in->fd, (off_t)at, SEEK_SET) < 0;
 	in->file_done = at;
 	in->file_n = in->file_pos = 0;
+}
+
+void assay_input_drop(assay_input *in, uint64_t pos)
+{
+	pthread_mutex_lock(&in->lock);
+	if (has_pieces(in) && pos > in->have && pos <= (uint64_t)in->then.st_size) {
+		move_to(in, pos); /* it was read in pieces */
+		in->have = in->low = pos;
+	} else if (!in->memory && pos > in->low) {
+		in->low = pos < in->have ? pos : in->have;
+	}
+	if (in->spread)
+		spread_dropped(in);
+	pthread_mutex_unlock(&in->lock);
 }
 
 static packing sniff_packing(const unsigned char *p, size_t n)
@@ -715,6 +754,39 @@ TEST(a_file_that_shrinks_while_it_is_read_keeps_what_was_there)
 	CHECK(v.end && v.n == LEFT && v.p[LEFT - 1] == '.');
 	CHECK(strstr(assay_input_damage(in), "of 5242880 bytes 3000000 were there"));
 	assay_input_close(in);
+	unlink(path);
+	return 0;
+}
+
+TEST(pieces_of_a_file_are_what_views_are_and_a_view_goes_on_behind_them)
+{
+	enum { N = 3 << 20 };
+	const char *path = assay_test_path("pieces");
+	FILE *f = fopen(path, "wb");
+	for (size_t i = 0; f && i < N; i++)
+		putc((int)(i * i >> 7 & 0xff), f);
+	CHECK(f && !fclose(f));
+	assay_input *in = assay_input_open(path, NULL), *views = assay_input_open(path, NULL);
+	assay_piece piece = {0};
+	static const struct {
+		uint32_t pos, want;
+	} asked[] = {{5, 100000}, {70, 90000},     {90000, 100000}, {2000000, 1 << 20},
+		     {0, 1},      {N - 10, 10},    {N - 10, 11},    {N, 1},
+		     {N + 5, 1},  {1000, 2000000}, {999, 1}};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(asked); i++) {
+		assay_view got = assay_input_piece(in, &piece, asked[i].pos, asked[i].want);
+		assay_view want = assay_input_view(views, asked[i].pos, asked[i].want);
+		CHECK(got.n >= asked[i].want || got.end);
+		CHECK(got.n <= want.n && !memcmp(got.p, want.p, got.n));
+		CHECK(!got.end || got.n == want.n);
+	}
+	assay_piece_free(&piece);
+	assay_input_drop(in, 2000001);
+	assay_view v = assay_input_view(in, 2000001, N);
+	CHECK(v.end && v.n == N - 2000001 && !assay_input_damage(in));
+	CHECK(!memcmp(v.p, assay_input_view(views, 2000001, N).p, v.n));
+	assay_input_close(in);
+	assay_input_close(views);
 	unlink(path);
 	return 0;
 }

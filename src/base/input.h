@@ -32,6 +32,16 @@ void assay_input_close(assay_input *in);
 /* A view of at least want bytes from pos (fewer at the end of the text). Valid until pos is
  * dropped. */
 assay_view assay_input_view(assay_input *in, uint64_t pos, size_t want);
+/* Text for one thread, in memory of its own where the input is a plain file: threads then read at
+ * the same time, each into the cache of its processor. Zero at first. */
+typedef struct assay_piece {
+	char *p;
+	size_t room, n;
+	uint64_t at; /* position of p[0] */
+} assay_piece;
+/* As assay_input_view(), valid until the thread asks again. */
+assay_view assay_input_piece(assay_input *in, assay_piece *piece, uint64_t pos, size_t want);
+void assay_piece_free(assay_piece *piece);
 /* From here on up to so many threads unpack ahead of the views, where the packing allows it and
  * that is faster; the text and what is said of it are the same. */
 void assay_input_spread(assay_input *in, unsigned threads);

@@ -6,7 +6,8 @@
 #include "base/arena.h"
 #include "base/test.h"
 
-enum { WINDOW = 1 << 20 };
+/* Behind a window its last record ends, mostly. */
+enum { WINDOW = 1 << 20, BEHIND = 16 << 10 };
 
 /* What a worker made of its window. */
 struct span {
@@ -22,6 +23,7 @@ struct pump {
 	uint64_t expect; /* where the next record really starts */
 	bool over;       /* no later window holds records */
 	struct span span[ASSAY_THREADS_MAX];
+	assay_piece piece[ASSAY_THREADS_MAX];
 };
 
 /* Parse from pos to limit, fetching text until it suffices. Returns where it stopped. */
@@ -29,9 +31,9 @@ static uint64_t parse_span(struct pump *p, unsigned worker, uint64_t pos, uint64
 			   bool *over)
 {
 	const assay_pump *job = p->job;
-	size_t want = pos < limit ? (size_t)(limit - pos) : p->window;
+	size_t want = pos < limit ? (size_t)(limit - pos) + BEHIND : p->window;
 	for (;;) {
-		assay_view v = assay_input_view(job->in, pos, want);
+		assay_view v = assay_input_piece(job->in, &p->piece[worker], pos, want);
 		size_t used = 0;
 		assay_pump_status st = job->parse(
 			job->ctx, worker, v, limit > pos ? (size_t)(limit - pos) : 0, pos, &used);
@@ -42,14 +44,15 @@ static uint64_t parse_span(struct pump *p, unsigned worker, uint64_t pos, uint64
 			*over = true;
 			return pos;
 		}
-		want = 2 * (v.n - used) + p->window; /* an open record is looked at few times */
+		want = 2 * (v.n - used) + BEHIND; /* an open record is looked at few times */
 	}
 }
 
 /* The guessed first record of window k, or UINT64_MAX when the window seems to hold none. */
-static uint64_t guess_start(struct pump *p, uint64_t from, uint64_t limit)
+static uint64_t guess_start(struct pump *p, unsigned worker, uint64_t from, uint64_t limit)
 {
-	assay_view v = assay_input_view(p->job->in, from, (size_t)(limit - from));
+	assay_view v = assay_input_piece(p->job->in, &p->piece[worker], from,
+					 (size_t)(limit - from) + BEHIND);
 	size_t n = v.n < limit - from ? v.n : (size_t)(limit - from);
 	size_t at = p->job->align(p->job->ctx, v.p, n);
 	return at < n ? from + at : UINT64_MAX;
@@ -64,7 +67,7 @@ static void parse_window(void *ctx, unsigned worker, uint64_t k)
 	*s = (struct span){.start = UINT64_MAX};
 	if (job->threads <= 1)
 		return;
-	s->start = k ? guess_start(p, from, limit) : from;
+	s->start = k ? guess_start(p, worker, from, limit) : from;
 	if (s->start != UINT64_MAX)
 		s->end = parse_span(p, worker, s->start, limit, &s->over);
 }
@@ -112,6 +115,10 @@ uint64_t assay_pump_run(const assay_pump *job)
 				       .work = parse_window,
 				       .hand_over = commit_window,
 				       .after = fill_window});
+	for (unsigned i = 0; i < ASSAY_THREADS_MAX; i++)
+		assay_piece_free(&p.piece[i]);
+	assay_input_drop(job->in, p.expect);
+	assay_input_view(job->in, p.expect, 1); /* a file that became shorter is said to have */
 	return p.expect;
 }
 
