@@ -921,6 +921,53 @@ TEST(the_layout_of_an_event_decides_nothing_about_the_next)
 	return 0;
 }
 
+/* An operator with up to six members from a few, none of them with a place but the first; kept gets
+ * what the row keeps of them. */
+static size_t put_members(char *out, size_t room, unsigned seed, char kept[static 512])
+{
+	static const char *const member[] = {
+		"\"External id\": 7",
+		"\"Input Dims\": [[1, 2]]",
+		"\"Input Dims\": [[1, 2], 3]",
+		"\"Concrete Inputs\": [\"a]\", \"}\"]",
+		"\"kind\": 1",
+		"\"kind\": 12",
+		"\"mine\": {\"x\": \"\\\"]\"}",
+		"\"mine\": true",
+	};
+	size_t n = (size_t)snprintf(out, room,
+				    "{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"n%u\", "
+				    "\"pid\": 1, \"tid\": 2, \"ts\": 1, \"dur\": 1, \"args\": {",
+				    seed >> 8 & 1),
+	       k = 0;
+	kept[0] = 0;
+	for (unsigned i = 0, count = seed >> 16 & 7; i < count; i++) {
+		unsigned m = (seed = seed * 1664525 + 1013904223) >> 27 & 7;
+		n += (size_t)snprintf(out + n, room - n, "%s%s", i ? ", " : "", member[m]);
+		if (m)
+			k += (size_t)snprintf(kept + k, 512 - k, "%s%s", k ? ", " : "", member[m]);
+	}
+	return n + (size_t)snprintf(out + n, room - n, "}}");
+}
+
+TEST(arguments_met_before_are_kept_as_they_stand)
+{
+	enum { ROOM = 1 << 20, EVENTS = 3000 };
+	static char text[ROOM], kept[EVENTS][512];
+	size_t n = (size_t)snprintf(text, ROOM, "[");
+	for (unsigned i = 0; i < EVENTS; i++) {
+		n += (size_t)snprintf(text + n, ROOM - n, i ? ",\n" : "");
+		n += put_members(text + n, ROOM - n, i * 2654435761u, kept[i]);
+	}
+	n += (size_t)snprintf(text + n, ROOM - n, "]");
+	assay_run *run = assay_read_bytes(&assay_reader_chrome, text, n);
+	CHECK_EQ(run->part.t.host.n, EVENTS);
+	for (uint32_t i = 0; i < EVENTS; i++)
+		CHECK(!strcmp(assay_z(run, run->part.t.host.args[i]), kept[i]));
+	assay_run_free(run);
+	return 0;
+}
+
 TEST(only_traces_are_claimed)
 {
 	CHECK(chrome_sniff(ASSAY_S("  {\"traceEvents\": [")) > 90);

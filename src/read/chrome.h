@@ -163,11 +163,26 @@ typedef struct chrome_ident {
 	assay_str text;
 } chrome_ident;
 
+/* Neighbouring arguments that have no place, met before. Operators say the types and shapes of
+ * their inputs in the same bytes each step, and in the same order: a run that is there again, by
+ * one comparison, needs no parsing and has its string. */
+typedef struct chrome_run {
+	const char *text; /* in the worker's pool */
+	uint32_t n;       /* 0: free slot */
+	int32_t last;     /* argument it ends with */
+	assay_sid id;
+	uint32_t next; /* slot of the run that came after it */
+} chrome_run;
+enum { CHROME_RUNS = 1024, CHROME_RUN_MAX = 1 << 16 };
+
 typedef struct chrome_event {
-	assay_str name, cat; /* text between the quotes */
-	assay_str id;        /* async or flow id, as written without quotes */
-	assay_str args;      /* the args value, brackets included */
-	assay_str extra;     /* its members that have no place in a table */
+	assay_str name, cat;   /* text between the quotes */
+	assay_str id;          /* async or flow id, as written without quotes */
+	assay_str args;        /* the args value, brackets included */
+	assay_str extra;       /* its members that have no place in a table */
+	const chrome_run *run; /* extra, when it was met before */
+	int32_t run_last;      /* else the argument it ends with, when it may be met again */
+	bool run_new;
 	chrome_ident pid, tid;
 	int64_t ts, dur;
 	uint32_t stack; /* the file's number of a stack; 0 none */
@@ -182,10 +197,35 @@ typedef struct chrome_event {
 
 enum { CHROME_TRACKS = 64, CHROME_CATS = 32, CHROME_SEEN = 512 };
 
+/* A text's first and last eight bytes, all of it and nothing when it is shorter. */
+typedef struct chrome_ends {
+	uint64_t head, tail;
+} chrome_ends;
+
+static inline chrome_ends chrome_ends_of(assay_str s)
+{
+	chrome_ends e = {0};
+	if (s.n < 8) {
+		for (size_t i = 0; i < s.n; i++)
+			e.head |= (uint64_t)(unsigned char)s.p[i] << 8 * i;
+		return e;
+	}
+	memcpy(&e.head, s.p, 8);
+	memcpy(&e.tail, s.p + s.n - 8, 8);
+	return e;
+}
+
+/* A slot of CHROME_SEEN. */
+static inline unsigned chrome_ends_slot(chrome_ends e, size_t n)
+{
+	return (unsigned)((e.head ^ e.tail * 0x9E3779B97F4A7C15u ^ n) * 0xD6E8FEB86659FD93u >> 55);
+}
+static_assert(CHROME_SEEN == 1 << 9, "the slot is the top nine bits");
+
 /* A name met before, found by its ends and length: cheaper than hashing all of it. */
 typedef struct chrome_seen {
-	uint64_t head, tail; /* first and last eight bytes */
-	const char *text;    /* in the worker's pool */
+	chrome_ends ends;
+	const char *text; /* in the worker's pool */
 	uint32_t n;
 	assay_sid id;
 } chrome_seen;
@@ -208,6 +248,9 @@ typedef struct chrome_worker {
 	assay_arena scratch; /* unescaped text of the current event */
 	assay_vec(char) extra;
 	chrome_seen seen[CHROME_SEEN];
+	chrome_run run[CHROME_RUNS];  /* by string */
+	uint16_t run_of[CHROME_SEEN]; /* the last one of an event's name */
+	uint32_t last_run;
 	uint64_t events; /* since the last commit */
 	uint32_t odd;    /* assay_json.odd bits met */
 	bool closed;
@@ -233,6 +276,20 @@ typedef struct chrome_worker {
 } chrome_worker;
 
 typedef struct chrome chrome;
+
+/* Where the last run of events of that name is said to be; others may share the place. */
+static inline uint16_t *chrome_run_of(chrome_worker *w, assay_str name)
+{
+	return &w->run_of[chrome_ends_slot(chrome_ends_of(name), name.n)];
+}
+
+/* A run was there: it is expected where the same things come again. */
+static inline void chrome_run_met(chrome_worker *w, assay_str name, uint32_t slot)
+{
+	w->run[w->last_run].next = slot;
+	w->last_run = slot;
+	*chrome_run_of(w, name) = (uint16_t)slot;
+}
 
 /* Parse one event object at j->p into ev. false: j->bad or j->cut. One per instruction set. */
 typedef bool chrome_parse_fn(const chrome *c, chrome_worker *w, assay_json *j, chrome_event *ev);

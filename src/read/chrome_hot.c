@@ -269,6 +269,27 @@ static const char *key_behind(const char *p, const char *end)
 	return p;
 }
 
+static inline bool is_run(const chrome_run *r, const char *p, const char *end)
+{
+	return r->n && r->n < (size_t)(end - p) && !memcmp(p, r->text, r->n) &&
+	       json_ends_scalar(p[r->n]);
+}
+
+/* The run that begins with the key at p: the one that came after the last one before, or the last
+ * one of an event of this name. NULL: neither. */
+static inline const chrome_run *known_run(chrome_worker *w, const chrome_event *ev, const char *p,
+					  const char *end)
+{
+	uint32_t slot = w->run[w->last_run].next;
+	if (!is_run(&w->run[slot], p, end)) {
+		slot = *chrome_run_of(w, ev->name);
+		if (!is_run(&w->run[slot], p, end))
+			return NULL;
+	}
+	chrome_run_met(w, ev->name, slot);
+	return &w->run[slot];
+}
+
 static inline bool take_args(const chrome *c, chrome_worker *w, assay_json *j, chrome_event *ev)
 {
 	const char *start = j->p;
@@ -278,6 +299,8 @@ static inline bool take_args(const chrome *c, chrome_worker *w, assay_json *j, c
 		return false;
 	chrome_gap *after = w->next_arg[ev->cat_id < 0 ? CHROME_CATS : ev->cat_id];
 	const char *before = j->p;
+	const chrome_run *run = NULL;
+	bool always = true; /* what is left has no place whatever the event is */
 	for (int id = CHROME_ARG_COUNT + 1;
 	     (id = next_member(j, &c->args, &after[id], CHROME_ARG_COUNT)) != NO_MEMBER;
 	     before = j->p) {
@@ -285,9 +308,16 @@ static inline bool take_args(const chrome *c, chrome_worker *w, assay_json *j, c
 			l.open = false;
 			continue;
 		}
-		if (!assay_json_skip(j, NULL))
+		const char *key = key_behind(before, j->end);
+		if (!l.from && (run = known_run(w, ev, key, j->end))) {
+			j->p = key + run->n;
+			id = run->last;
+		} else if (!assay_json_skip(j, NULL)) {
 			return false;
-		leave(w, &l, key_behind(before, j->end), j->p);
+		}
+		always &= id == CHROME_ARG_COUNT || chrome_arg_how[id] == CHROME_TEXT;
+		ev->run_last = id;
+		leave(w, &l, key, j->p);
 	}
 	if (!assay_json_ok(j))
 		return false;
@@ -297,6 +327,8 @@ static inline bool take_args(const chrome *c, chrome_worker *w, assay_json *j, c
 		ev->extra = (assay_str){w->extra.p, w->extra.n};
 	} else if (l.from) {
 		ev->extra = (assay_str){l.from, (size_t)(l.to - l.from)};
+		ev->run = run && run->n == ev->extra.n ? run : NULL;
+		ev->run_new = !ev->run && always && !j->odd && ev->extra.n <= CHROME_RUN_MAX;
 	}
 	return true;
 }

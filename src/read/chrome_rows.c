@@ -160,12 +160,26 @@ static void append_arg(chrome_worker *w, const chrome_event *ev, int a)
 	append_text(w, "]", 1);
 }
 
+static assay_sid text_of_run(chrome_worker *w, const chrome_event *ev)
+{
+	if (ev->run)
+		return ev->run->id;
+	assay_sid id = assay_intern(&w->part.strings, ev->extra);
+	if (ev->run_new) {
+		chrome_run *run = &w->run[id % CHROME_RUNS];
+		*run = (chrome_run){assay_pool_get(&w->part.strings, id).p, (uint32_t)ev->extra.n,
+				    ev->run_last, id, run->next};
+		chrome_run_met(w, ev->name, id % CHROME_RUNS);
+	}
+	return id;
+}
+
 /* Text of the arguments that the row has no column for, the numbers among them too. */
 static assay_sid leftover_args(chrome_worker *w, const chrome_event *ev, uint64_t places)
 {
 	uint64_t left = (ev->has & ~places) | ev->zero;
 	if (!left)
-		return assay_intern(&w->part.strings, ev->extra);
+		return text_of_run(w, ev);
 	if (ev->extra.p != w->extra.p) {
 		assay_vec_reserve(&w->extra, ev->extra.n + 1);
 		if (ev->extra.n)
@@ -218,22 +232,17 @@ static assay_sid text_of(chrome_worker *w, assay_str s, bool escaped)
 {
 	if (escaped)
 		s = assay_json_unescape(&w->scratch, s);
-	if (s.n < 8 || s.n > UINT32_MAX)
+	if (s.n > UINT32_MAX)
 		return assay_intern(&w->part.strings, s);
-	uint64_t head, tail;
-	memcpy(&head, s.p, 8);
-	memcpy(&tail, s.p + s.n - 8, 8);
-	uint64_t mixed = (head ^ tail * 0x9E3779B97F4A7C15u ^ s.n) * 0xD6E8FEB86659FD93u;
-	chrome_seen *seen = &w->seen[mixed >> 55]; /* CHROME_SEEN is 2^9 */
-	if (seen->head == head && seen->tail == tail && seen->n == s.n &&
+	chrome_ends ends = chrome_ends_of(s);
+	chrome_seen *seen = &w->seen[chrome_ends_slot(ends, s.n)];
+	if (seen->ends.head == ends.head && seen->ends.tail == ends.tail && seen->n == s.n &&
 	    (s.n <= 16 || !memcmp(seen->text + 8, s.p + 8, s.n - 16)))
 		return seen->id;
 	assay_sid id = assay_intern(&w->part.strings, s);
-	*seen = (chrome_seen){head, tail, assay_pool_get(&w->part.strings, id).p, (uint32_t)s.n,
-			      id};
+	*seen = (chrome_seen){ends, assay_pool_get(&w->part.strings, id).p, (uint32_t)s.n, id};
 	return id;
 }
-static_assert(CHROME_SEEN == 1 << 9, "the slot is the top nine bits");
 
 /* A new row whose columns the caller sets all: skips filling in absent values. */
 #define NEW_ROW(w, table)                                                                          \
@@ -418,6 +427,8 @@ static void add_rocprof(chrome_worker *w, chrome_event *ev, const chrome_rocprof
 		append_text(w, row->kept[i].p, row->kept[i].n);
 	}
 	ev->extra = (assay_str){w->extra.p, w->extra.n};
+	ev->run = NULL;
+	ev->run_new = false;
 	if (row->device < 0) {
 		ev->pid = (chrome_ident){.num = row->pid};
 		ev->tid = (chrome_ident){.num = row->tid};
