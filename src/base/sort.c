@@ -85,18 +85,13 @@ static void insertion_sort(uint32_t *row, size_t n, const int64_t *key)
 	}
 }
 
-struct item {
-	uint64_t key; /* distance from the smallest key */
-	uint32_t row;
-};
-
 /* One stable pass by the bits at shift; false when every item has the same bits there. */
-static bool radix_pass(const struct item *from, struct item *to, size_t n, int shift)
+static bool radix_pass(const uint64_t *from, uint64_t *to, size_t n, int shift)
 {
 	size_t start[BUCKETS] = {0};
 	for (size_t i = 0; i < n; i++)
-		start[from[i].key >> shift & (BUCKETS - 1)]++;
-	if (start[from[0].key >> shift & (BUCKETS - 1)] == n)
+		start[from[i] >> shift & (BUCKETS - 1)]++;
+	if (start[from[0] >> shift & (BUCKETS - 1)] == n)
 		return false;
 	for (size_t b = 0, sum = 0; b < BUCKETS; b++) {
 		size_t count = start[b];
@@ -104,8 +99,35 @@ static bool radix_pass(const struct item *from, struct item *to, size_t n, int s
 		sum += count;
 	}
 	for (size_t i = 0; i < n; i++)
-		to[start[from[i].key >> shift & (BUCKETS - 1)]++] = from[i];
+		to[start[from[i] >> shift & (BUCKETS - 1)]++] = from[i];
 	return true;
+}
+
+/* Items are 32 bits of a key, as distance from the smallest, above their row: wider ranges take a
+ * second round. */
+static void radix_sort(uint32_t *row, size_t n, const int64_t *key)
+{
+	size_t cap = 0;
+	uint64_t *a = assay_vec_grow(NULL, &cap, 2 * n, sizeof *a), *b = a + n, *both = a;
+	int64_t min = key[row[0]], max = min;
+	for (size_t i = 1; i < n; i++) {
+		min = key[row[i]] < min ? key[row[i]] : min;
+		max = key[row[i]] > max ? key[row[i]] : max;
+	}
+	uint64_t range = (uint64_t)max - (uint64_t)min;
+	for (int half = 0; half < 64 && range >> half; half += 32) {
+		for (size_t i = 0; i < n; i++)
+			a[i] = ((uint64_t)key[row[i]] - (uint64_t)min) >> half << 32 | row[i];
+		for (int shift = 32; shift < 64; shift += BITS)
+			if (radix_pass(a, b, n, shift)) {
+				uint64_t *swap = a;
+				a = b;
+				b = swap;
+			}
+		for (size_t i = 0; i < n; i++)
+			row[i] = (uint32_t)a[i];
+	}
+	assay_vec_release(both);
 }
 
 void assay_sort_rows(uint32_t *row, size_t n, const int64_t *key)
@@ -116,30 +138,10 @@ void assay_sort_rows(uint32_t *row, size_t n, const int64_t *key)
 		return;
 	}
 	size_t runs = find_runs(row, n, key, start);
-	if (runs) {
-		if (runs > 1)
-			merge_runs(row, start, runs, key);
-		return;
-	}
-	size_t cap = 0;
-	struct item *a = assay_vec_grow(NULL, &cap, 2 * n, sizeof *a), *b = a + n, *both = a;
-	int64_t min = key[row[0]], max = min;
-	for (size_t i = 1; i < n; i++) {
-		min = key[row[i]] < min ? key[row[i]] : min;
-		max = key[row[i]] > max ? key[row[i]] : max;
-	}
-	for (size_t i = 0; i < n; i++)
-		a[i] = (struct item){(uint64_t)key[row[i]] - (uint64_t)min, row[i]};
-	uint64_t range = (uint64_t)max - (uint64_t)min;
-	for (int shift = 0; shift < 64 && range >> shift; shift += BITS)
-		if (radix_pass(a, b, n, shift)) {
-			struct item *swap = a;
-			a = b;
-			b = swap;
-		}
-	for (size_t i = 0; i < n; i++)
-		row[i] = a[i].row;
-	assay_vec_release(both);
+	if (runs > 1)
+		merge_runs(row, start, runs, key);
+	else if (!runs)
+		radix_sort(row, n, key);
 }
 
 static void reverse(uint32_t *row, size_t n)

@@ -577,18 +577,38 @@ void assay_sweep_free(assay_sweep *s)
 	assay_vec_release(s);
 }
 
-/* Stable radix sorts from the least important key to the most important one. */
+static bool share_key(const assay_sweep_rec *a, const assay_sweep_rec *b)
+{
+	return a->key == b->key && a->scope == b->scope;
+}
+
+/* Records of one key: by what they are, then by time. */
+static void sort_call(const assay_sweep_rec *recs, uint32_t *rows, size_t n, int64_t *value)
+{
+	for (size_t i = 0; i < n; i++)
+		value[rows[i]] = recs[rows[i]].enter;
+	assay_sort_rows(rows, n, value);
+	for (size_t i = 0; i < n; i++)
+		value[rows[i]] = recs[rows[i]].op;
+	assay_sort_rows(rows, n, value);
+}
+
+/* Stable sorts from the less important value to the more important one; few records share a key. */
 void assay_sweep_sort(const assay_sweep_rec *recs, uint32_t *rows, size_t n)
 {
-	size_t bytes = (n ? n : 1) * sizeof(int64_t);
-	int64_t *key = assay_pages_grow(NULL, bytes);
-	for (int pass = 0; pass < 4; pass++) {
-		for (size_t i = 0; i < n; i++)
-			key[i] = pass == 0   ? recs[i].enter
-				 : pass == 1 ? recs[i].op
-				 : pass == 2 ? (int64_t)recs[i].key
-					     : (int64_t)recs[i].scope;
-		assay_sort_rows(rows, n, key);
+	int64_t *value = assay_pages_grow(NULL, (n ? n : 1) * sizeof *value);
+	for (size_t i = 0; i < n; i++)
+		value[i] = (int64_t)recs[i].key;
+	assay_sort_rows(rows, n, value);
+	for (size_t i = 0; i < n; i++)
+		value[i] = recs[i].scope;
+	assay_sort_rows(rows, n, value);
+	for (size_t i = 0, many; i < n; i += many) {
+		many = 1;
+		while (i + many < n && share_key(&recs[rows[i]], &recs[rows[i + many]]))
+			many++;
+		if (many > 1)
+			sort_call(recs, rows + i, many, value);
 	}
-	assay_pages_free(key);
+	assay_pages_free(value);
 }
