@@ -120,9 +120,12 @@ assay_run *assay_cmd_read_ranks(char **operands, int n, const char *ranks, int *
 			"Ranks to show, such as 3,8-15, or all (default all; of more than 16 those worth a look: the first, the busiest, the latest, the one that waits most).", \
 			at                                                                                                                                                       \
 	}
-/* Read and analysed; of jobs of many ranks only findings are kept (api/job.h). status: to exit with
- * when it returns NULL. */
-assay_run *assay_cmd_job(char **operands, int n, const assay_report_opts *opts, int *status);
+/* Read and analysed; of jobs of many ranks only findings are kept (api/job.h). printed: as text or
+ * JSON and no more, so that spare columns are not needed. status: to exit with when it returns
+ * NULL.
+ */
+assay_run *assay_cmd_job(char **operands, int n, const assay_report_opts *opts, bool printed,
+			 int *status);
 /* Read as a function does it, with progress and messages; NULL after one, which err has too. */
 typedef bool assay_cmd_reader(void *ctx, assay_run *run, char **operands, size_t n, assay_err *err);
 assay_run *assay_cmd_read_by(assay_cmd_reader *read, void *ctx, char **operands, int n,

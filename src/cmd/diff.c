@@ -18,7 +18,7 @@ static assay_run *read_run(char *path)
 {
 	char *operands[] = {path, NULL};
 	int status; /* trouble is trouble */
-	assay_run *run = assay_cmd_job(operands, 1, &(assay_report_opts){0}, &status);
+	assay_run *run = assay_cmd_job(operands, 1, &(assay_report_opts){0}, false, &status);
 	if (run)
 		assay_cmd_losses(run);
 	return run;

@@ -107,11 +107,13 @@ static bool read_rows(void *ctx, assay_run *run, char **operands, size_t n, assa
 struct wanted {
 	const assay_report_opts *opts;
 	assay_needs needs;
+	bool lean; /* spare columns are not */
 };
 
 static bool read_job(void *ctx, assay_run *run, char **operands, size_t n, assay_err *err)
 {
 	const struct wanted *w = ctx;
+	run->lean = w->lean;
 	return assay_job_read(run, operands, n, w->opts, w->needs, err);
 }
 
@@ -150,10 +152,11 @@ assay_run *assay_cmd_read_each(char **operands, int n, const assay_each *each)
 	return assay_cmd_read_by(read_rows, (void *)(uintptr_t)each, operands, n, &err);
 }
 
-assay_run *assay_cmd_job(char **operands, int n, const assay_report_opts *opts, int *status)
+assay_run *assay_cmd_job(char **operands, int n, const assay_report_opts *opts, bool printed,
+			 int *status)
 {
 	assay_err err = {0};
-	struct wanted w = {opts, ASSAY_NEEDS_FINDINGS};
+	struct wanted w = {opts, ASSAY_NEEDS_FINDINGS, printed};
 	assay_run *run = assay_cmd_read_by(read_job, &w, operands, n, &err);
 	*status = run ? ASSAY_EXIT_OK : assay_cmd_status(&err);
 	return run;
@@ -192,7 +195,7 @@ assay_run *assay_cmd_events(char **operands, int n, const char *ranks, assay_nee
 			    int *status)
 {
 	const assay_report_opts opts = {.size = sizeof opts, .ranks = ranks};
-	struct wanted w = {&opts, needs};
+	struct wanted w = {&opts, needs, false};
 	assay_err err = {0};
 	assay_run *run = assay_cmd_read_by(read_job, &w, operands, n, &err);
 	*status = run ? ASSAY_EXIT_OK : assay_cmd_status(&err);

@@ -112,7 +112,7 @@ static int report_native(const struct report_args *a, const char *precision, cha
 	int status;
 	if (a->shard)
 		return write_shard(a, &opts, operands, n);
-	assay_run *run = assay_cmd_job(operands, n, &opts, &status);
+	assay_run *run = assay_cmd_job(operands, n, &opts, !a->show.html, &status);
 	return run ? report_show_run(&a->show, run, operands) : status;
 }
 

@@ -28,7 +28,7 @@ static int roofline_run(const void *args, char **operands, int n)
 	const struct roofline_args *a = args;
 	const assay_report_opts opts = {.size = sizeof opts, .rates = a->rates};
 	int status;
-	assay_run *run = assay_cmd_job(operands, n, &opts, &status);
+	assay_run *run = assay_cmd_job(operands, n, &opts, false, &status);
 	if (!run)
 		return status;
 	bool ok = (!a->svg || write_picture(run, a->svg, assay_roofline_svg)) &&

@@ -163,6 +163,8 @@ static void fill_table(assay_part *dst, assay_part *src, assay_table_id id,
 	size_t n = head_of(src, id)->n;
 	for (size_t c = 0; n && c < info->cols; c++) {
 		const assay_col_info *col = &info->col[c];
+		if (col->spare && moved->lean)
+			continue;
 		char *in = assay_values(&src->t, info, col);
 		char *out = (char *)assay_values(&dst->t, info, col) + moved->base[id] * col->width;
 		uint32_t *out_ids = (uint32_t *)(void *)out;
@@ -436,6 +438,24 @@ TEST(moving_a_part_maps_strings_tracks_and_details)
 	assay_part_free(&dst);
 	assay_part_free(&src);
 	assay_moved_free(&moved);
+	return 0;
+}
+
+TEST(spare_columns_stay_behind_where_nobody_asks_for_them)
+{
+	for (int lean = 0; lean < 2; lean++) {
+		assay_part dst = {0}, src = {0};
+		assay_moved moved = {.lean = lean};
+		uint32_t op = assay_add(&src.t, ASSAY_T_op);
+		src.t.op.external[op] = 7;
+		src.t.op.ev_idx[op] = 5;
+		assay_part_move(&dst, &src, &moved);
+		CHECK(dst.t.op.n == 1 && dst.t.op.external[0] == 7);
+		CHECK_EQ(dst.t.op.ev_idx[0], lean ? 0 : 5);
+		assay_part_free(&dst);
+		assay_part_free(&src);
+		assay_moved_free(&moved);
+	}
 	return 0;
 }
 

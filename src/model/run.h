@@ -36,6 +36,7 @@ struct assay_run {
 	assay_part part;
 	assay_arena arena; /* everything handed out that is not in a table */
 	bool analyzed;
+	bool lean;           /* nobody will ask for spare columns: readers may leave them empty */
 	bool for_hta;        /* written for HTA: waits that were found count as work there */
 	uint32_t report_top; /* kernels listed in the report */
 	uint32_t in_full;    /* sources that have events, the first ones; 0: all of them */
@@ -79,6 +80,7 @@ typedef struct assay_moved {
 	assay_vec(uint32_t) track;
 	size_t base[ASSAY_T_COUNT]; /* first row claimed in each table */
 	bool whole;                 /* src is a run of its own: its sources come along as rows */
+	bool lean;                  /* spare columns stay behind */
 } assay_moved;
 
 /* Append src's rows to dst and empty src's tables; strings and tracks of src stay, so that the next

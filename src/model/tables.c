@@ -65,15 +65,18 @@ static const assay_col_kind kinds[ASSAY_TOKEN_COUNT] = {
 #undef X
 };
 
-#define TABLE(t, doc) static const assay_col_info cols_##t[] = {
-#define COL(t, type, c, unit, absent, doc)                                                         \
+#define TABLE(t, doc)                        static const assay_col_info cols_##t[] = {
+#define COL(t, type, c, unit, absent, doc)   COLUMN(t, type, c, unit, absent, doc, false)
+#define SPARE(t, type, c, unit, absent, doc) COLUMN(t, type, c, unit, absent, doc, true)
+#define COLUMN(t, type, c, unit, absent, doc, spare)                                               \
 	{#c,                                                                                       \
 	 unit,                                                                                     \
 	 doc,                                                                                      \
 	 &kinds[ASSAY_TOKEN_##type],                                                               \
 	 sizeof(assay_col_##type),                                                                 \
 	 offsetof(assay_##t##_table, c),                                                           \
-	 (uint64_t)(absent)},
+	 (uint64_t)(absent),                                                                       \
+	 spare},
 #define END(t)                                                                                     \
 	}                                                                                          \
 	;

@@ -119,6 +119,9 @@ ASSAY_CHOICES(X)
 	typedef struct assay_##t##_table {                                                         \
 		size_t n, cap;
 #define COL(t, type, c, unit, absent, doc) assay_col_##type *c;
+#ifdef ASSAY_SPARE_HIDDEN /* who may find it empty cannot read it */
+#define SPARE(t, type, c, unit, absent, doc) struct assay_spare_column *c;
+#endif
 #define END(t)                                                                                     \
 	}                                                                                          \
 	assay_##t##_table;
@@ -144,6 +147,7 @@ typedef struct assay_col_info {
 	size_t width;    /* bytes of a value */
 	size_t at;       /* offset of the array pointer in the table struct */
 	uint64_t absent; /* bits of the absent value */
+	bool spare;
 } assay_col_info;
 
 typedef struct assay_table_info {

@@ -85,6 +85,7 @@ static void worker_start(const chrome *c, chrome_worker *w)
 	memset(w, 0, sizeof *w);
 	w->ts_digits = 13;
 	w->part.source = c->run->part.source;
+	w->moved.lean = c->run->lean;
 	for (unsigned k = 0; k < CHROME_TRACKS; k++)
 		w->cache[k].track = ASSAY_NO_ROW;
 }

@@ -282,7 +282,9 @@ static assay_run *take_run(struct reading *r)
 	r->held++;
 	r->held_most = r->held > r->held_most ? r->held : r->held_most;
 	pthread_mutex_unlock(&r->lock);
-	return run ? run : assay_run_new();
+	run = run ? run : assay_run_new();
+	run->lean = r->run->lean;
+	return run;
 }
 
 static void give_run(struct reading *r, assay_run *run)
@@ -376,7 +378,7 @@ static void run_worker(void *arg)
 /* The rows of a batch's own run, behind all that came before. */
 static void join_rows(struct reading *r, struct batch *b)
 {
-	assay_moved moved = {.whole = true};
+	assay_moved moved = {.whole = true, .lean = r->run->lean};
 	assay_part_move(&r->run->part, &b->run->part, &moved);
 	assay_moved_free(&moved);
 }
