@@ -4,8 +4,9 @@ import contextlib
 import json
 import os
 import socket
-from typing import Any, Dict, Iterator, Optional
+from typing import Any, Callable, Dict, Iterator, Optional, TypeVar, Union, overload
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _PATIENCE = 30  # seconds; an order is answered once all processes have obeyed
 
 
@@ -67,9 +68,7 @@ def mark(name: str) -> bool:
 
 
 @contextlib.contextmanager
-def record(name: Optional[str] = None) -> Iterator[bool]:
-    """Record what is inside: a context manager, and a decorator of functions. What was being recorded before goes
-    on being recorded behind it."""
+def _recorded(name: Optional[str]) -> Iterator[bool]:
     before = status()
     was_on = bool(before and before.get("recording"))
     began = start() if before and not was_on else was_on
@@ -80,3 +79,19 @@ def record(name: Optional[str] = None) -> Iterator[bool]:
     finally:
         if began and not was_on:
             stop()
+
+
+@overload
+def record(name: _Function) -> _Function: ...
+
+
+@overload
+def record(name: Optional[str] = None) -> "contextlib._GeneratorContextManager[bool]": ...
+
+
+def record(name: Union[str, None, Callable[..., Any]] = None) -> Any:
+    """Record what is inside: a context manager, and a decorator of functions (`@assay.record` or `@assay.record("name")`).
+    What was being recorded before goes on being recorded behind it."""
+    if callable(name):
+        return _recorded(None)(name)
+    return _recorded(name)

@@ -123,6 +123,11 @@ def documents():
     with assay.record("part") as began:
         check("... and the block runs", not began)
 
+    @assay.record
+    def double(n):
+        return 2 * n
+    check("record decorates without being called", double(3) == 6 and double.__name__ == "double")
+
 
 def said_in_the_manual():
     """The example of docs/python.md line by line, and the names its text has."""

@@ -466,6 +466,11 @@ def work():
         launch("nested")
     launch("still on")
 work()
+
+@assay.record
+def bare(name):
+    launch(name)
+bare("bare")
 launch("behind")
 print(began, assay.start(3600), assay.status()["recording"], assay.flush(), assay.mark("  "), assay.stop(), assay.status()["recording"])
 '''
@@ -480,7 +485,7 @@ def a_python_program_switches_its_own_recording():
                        capture_output=True, text=True, timeout=PATIENCE, env=dict(os.environ, LD_LIBRARY_PATH=FAKE))
     eq((p.stdout, p.returncode), ("True True True True False True False\n", 0))
     c = one(run)
-    eq([c.text(k["name"]) for k in c.rows["KERNEL"]], ["inside", "decorated", "nested", "still on"])
+    eq([c.text(k["name"]) for k in c.rows["KERNEL"]], ["inside", "decorated", "nested", "still on", "bare"])
     eq([r["text"] for r in c.rows["RANGE"]], ["a part"])
     alone = subprocess.run([sys.executable, "-c", "import sys; sys.path.insert(0, sys.argv[1]); import _record as a; print(a.start(), a.status())",
                             ROOT + "/python/assay"], capture_output=True, text=True, timeout=PATIENCE)
