@@ -30,12 +30,13 @@ static assay_sql_form form_of(const char *word)
 /* Every statement of the text; stops at the first that fails. */
 static bool answer(assay_sql *sql, const char *text, assay_sql_form form)
 {
+	int room = isatty(STDOUT_FILENO) ? (int)assay_cmd_terminal().width : 0;
 	bool ok = true;
 	while (ok && *text) {
 		assay_err err = {0};
 		assay_result r;
 		ok = assay_sql_start(sql, &text, &r, &err) &&
-		     (!r.stmt || assay_sql_print(stdout, &r, form, &err));
+		     (!r.stmt || assay_sql_print(stdout, &r, form, room, &err));
 		assay_result_free(&r);
 		if (!ok && err.pos)
 			fprintf(stderr, "assay sql: %s (at character %llu)\n", err.text,

@@ -8,8 +8,8 @@
 #include "base/jsonw.h"
 #include "base/test.h"
 
-/* Columns are as wide as the first rows need; later ones may stick out. */
-enum { MEASURED_ROWS = 500, WIDEST = 80 };
+/* Columns are as wide as the first rows need; later ones may stick out, but not over a terminal. */
+enum { MEASURED_ROWS = 500, WIDEST = 80, NARROWEST = 12 };
 
 static const char *cell_text(assay_arena *a, const assay_cell *c)
 {
@@ -31,18 +31,52 @@ static const char *cell_text(assay_arena *a, const assay_cell *c)
 typedef struct grid {
 	FILE *out;
 	assay_arena arena;
-	int cols;
+	int cols, room; /* of a terminal; 0: texts are left whole */
 	int *width;
 	bool *number;                 /* numbers stand on the right */
 	assay_vec(const char *) cell; /* of rows not printed yet */
 } grid;
 
-static void put_row(const grid *g, const char *const *cell)
+/* A text without its middle, which tells kernels apart least. */
+static const char *cut_middle(assay_arena *a, const char *text, int width)
+{
+	size_t n = strlen(text), most = (size_t)width;
+	if (n <= most)
+		return text;
+	size_t head = (most - 3 + 1) / 2, tail = n - (most - 3) / 2;
+	while (head && ((unsigned char)text[head] & 0xc0) == 0x80)
+		head--;
+	while (((unsigned char)text[tail] & 0xc0) == 0x80)
+		tail++;
+	return assay_printf(a, "%.*s...%s", (int)head, text, text + tail);
+}
+
+/* Takes from the widest texts what a terminal has no room for. */
+static void fit_room(grid *g)
+{
+	int all = 2 * (g->cols - 1);
+	for (int i = 0; i < g->cols; i++)
+		all += g->width[i];
+	for (int widest = 0; g->room && all > g->room && widest >= 0; all--) {
+		widest = -1;
+		for (int i = 0; i < g->cols; i++)
+			if (!g->number[i] && g->width[i] > NARROWEST &&
+			    (widest < 0 || g->width[i] > g->width[widest]))
+				widest = i;
+		if (widest >= 0)
+			g->width[widest]--;
+	}
+}
+
+static void put_row(grid *g, const char *const *cell)
 {
 	for (int i = 0; i < g->cols; i++) {
 		bool last = i == g->cols - 1;
 		int width = g->number[i] ? g->width[i] : last ? 0 : -g->width[i];
-		fprintf(g->out, "%*s%s", width, cell[i], last ? "\n" : "  ");
+		const char *text = g->room && !g->number[i]
+					   ? cut_middle(&g->arena, cell[i], g->width[i])
+					   : cell[i];
+		fprintf(g->out, "%*s%s", width, text, last ? "\n" : "  ");
 	}
 }
 
@@ -57,13 +91,14 @@ static void flush_grid(grid *g)
 static void measure(grid *g, int col, const char *text)
 {
 	int n = (int)strlen(text);
-	n = n > WIDEST ? WIDEST : n;
+	int most = g->room > WIDEST ? g->room : WIDEST;
+	n = n > most ? most : n;
 	g->width[col] = n > g->width[col] ? n : g->width[col];
 }
 
-static void start_grid(grid *g, FILE *out, const assay_result *r)
+static void start_grid(grid *g, FILE *out, const assay_result *r, int room)
 {
-	*g = (grid){.out = out, .cols = r->cols};
+	*g = (grid){.out = out, .cols = r->cols, .room = room};
 	g->width = assay_alloc(&g->arena, (size_t)r->cols * sizeof *g->width);
 	g->number = assay_alloc(&g->arena, (size_t)r->cols * sizeof *g->number);
 	for (int i = 0; i < r->cols; i++) {
@@ -73,12 +108,12 @@ static void start_grid(grid *g, FILE *out, const assay_result *r)
 	}
 }
 
-static int print_table(FILE *out, assay_result *r, assay_err *err)
+static int print_table(FILE *out, assay_result *r, int room, assay_err *err)
 {
 	grid g;
 	size_t rows = 0;
 	int more;
-	start_grid(&g, out, r);
+	start_grid(&g, out, r, room);
 	while ((more = assay_result_next(r, err)) == 1) {
 		for (int i = 0; i < r->cols; i++) {
 			assay_cell c = assay_result_cell(r, i);
@@ -88,9 +123,13 @@ static int print_table(FILE *out, assay_result *r, assay_err *err)
 				measure(&g, i, text);
 			*assay_push(&g.cell) = text;
 		}
-		if (++rows % MEASURED_ROWS == 0)
+		if (++rows == MEASURED_ROWS)
+			fit_room(&g);
+		if (rows % MEASURED_ROWS == 0)
 			flush_grid(&g);
 	}
+	if (rows < MEASURED_ROWS)
+		fit_room(&g);
 	flush_grid(&g);
 	assay_vec_free(&g.cell);
 	assay_arena_free(&g.arena);
@@ -106,8 +145,9 @@ static void end_csv_line(assay_csvw *line, FILE *out)
 	line->n = 0;
 }
 
-static int print_csv(FILE *out, assay_result *r, assay_err *err)
+static int print_csv(FILE *out, assay_result *r, int room, assay_err *err)
 {
+	(void)room;
 	assay_arena scratch = {0};
 	assay_csvw line = {0};
 	int more;
@@ -150,8 +190,9 @@ static void json_cell(assay_jsonw *w, const char *name, const assay_cell *c)
 	}
 }
 
-static int print_json(FILE *out, assay_result *r, assay_err *err)
+static int print_json(FILE *out, assay_result *r, int room, assay_err *err)
 {
+	(void)room;
 	assay_jsonw w = {0};
 	int more;
 	assay_jsonw_open(&w, NULL, '[');
@@ -169,14 +210,14 @@ static int print_json(FILE *out, assay_result *r, assay_err *err)
 	return more;
 }
 
-bool assay_sql_print(FILE *out, assay_result *r, assay_sql_form form, assay_err *err)
+bool assay_sql_print(FILE *out, assay_result *r, assay_sql_form form, int room, assay_err *err)
 {
-	static int (*const print[])(FILE *, assay_result *, assay_err *) = {
+	static int (*const print[])(FILE *, assay_result *, int, assay_err *) = {
 		[ASSAY_SQL_TABLE] = print_table,
 		[ASSAY_SQL_CSV] = print_csv,
 		[ASSAY_SQL_JSON] = print_json,
 	};
-	return !r->cols || print[form](out, r, err) == 0;
+	return !r->cols || print[form](out, r, room, err) == 0;
 }
 
 /* ---- schema ---- */

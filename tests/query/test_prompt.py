@@ -22,7 +22,7 @@ class Person:
             os.execve(tap.ASSAY, [tap.ASSAY, "sql", str(tap.ROOT / "demo/run")], env)
 
     def sees(self, text):
-        """Whether it comes; what came before it is forgotten."""
+        """Whether it comes; what came before it is kept as .before, and forgotten at the next."""
         while text not in self.said:
             if not select.select([self.fd], [], [], tap.PATIENCE)[0]:
                 return False
@@ -33,7 +33,7 @@ class Person:
             if not more:
                 return False
             self.said += more.decode("utf-8", "replace")
-        self.said = self.said.split(text, 1)[1]
+        self.before, self.said = self.said.split(text, 1)
         return True
 
     def stops(self, text):
@@ -60,7 +60,10 @@ with tempfile.TemporaryDirectory() as home:
     tap.ok("a prompt is shown", p.sees("assay> "))
     p.types("select 40 + 2 answer;\r")
     tap.ok("a statement is answered", p.sees("answer\r\n") and p.sees("42\r\n") and p.sees("assay> "))
-    p.types("\x1b[A\x7f\x7f + 1 other;\r")
+    p.types("select name, 7 seven, name twice from kernels order by length(name) desc limit 3;\r")
+    shown = p.sees("\r\n") and p.sees("assay> ") and p.before.split("\r\n")[:-1]
+    tap.ok("a table is as wide as the terminal, and texts lose their middle", shown and [len(line) for line in shown[1:]] == [200] * 3 and shown[1].count("...") == 2 and shown[0].startswith("name"), shown)
+    p.types("\x1b[A" * 2 + "\x7f\x7f + 1 other;\r")
     tap.ok("an earlier line comes back and is edited", p.sees("answe + 1 other;") and p.sees("syntax error") and p.sees("assay> "))
     p.types("select 6 * 7\r")
     tap.ok("a statement goes on until its end", p.sees("...> "))
