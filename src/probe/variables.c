@@ -97,6 +97,19 @@ TEST(secrets_are_known_by_name_and_by_look)
 		{"VLLM_CREDS", "letmein"},
 		{"NCCL_DEBUG_FILE", "https://h/x?sig=af01"},
 		{"VLLM_URL", "https://h/t/AKIA0123456789ABCDEF/x.whl"},
+		{"VLLM_PRIVATE", "letmein"},
+		{"VLLM_API_KEYS", "letmein,other"},
+		{"NCCL_PAT", "letmein"},
+		{"VLLM_URL", "https%3A%2F%2Fme%3Aletmein%40host%2Fx"},
+		{"VLLM_URL", "https://h/?next=https%3A%2F%2Fme%3Aletmein%40host"},
+		{"VLLM_URL", "https%253A%252F%252Fme%253Aletmein%2540host"},
+		{"VLLM_URL", "https://h/x%3Faccess_token%3Dletmein"},
+		{"VLLM_PROXY", "me%3Aletmein@host:80"},
+		{"VLLM_ODD", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"},
+		{"VLLM_DB", "Server=db;Uid=me;Pwd=letmein;"},
+		{"VLLM_PEM",
+		 "-----BEGIN RSA PRIVATE KEY-----\nMIIEvQ\n-----END RSA PRIVATE KEY-----"},
+		{"VLLM_ODD", "ya29.a0AfH6SMBletmein"},
 	};
 	static const char *const open[][2] = {
 		{"VLLM_URL", "https://host:8080/a@b"},
@@ -112,6 +125,12 @@ TEST(secrets_are_known_by_name_and_by_look)
 		{"VLLM_FROM", "git@github.com:org/x.git@abc1234"},
 		{"LD_LIBRARY_PATH", "/opt/a:/opt/b@2/lib:c@3"},
 		{"NCCL_IB_HCA", "mlx5_0:1,mlx5_1:1"},
+		{"VLLM_URL", "https://host/a%20b%2Fc"},
+		{"TRITON_CACHE_DIR", "/data/100%/x%41"},
+		{"NCCL_PAT_ENABLE", "1"},
+		{"VLLM_COMMIT", "0123456789abcdef0123456789abcdef01234567"},
+		{"TORCHINDUCTOR_CACHE_DIR", "/Data2/Models/Torch/Inductor/Cache/Of/M1"},
+		{"XLA_PEM", "-----BEGIN CERTIFICATE-----"},
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(secret); i++)
 		CHECK(is_secret(secret[i][0], secret[i][1]));

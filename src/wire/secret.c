@@ -1,12 +1,13 @@
 /* A secret is known by the name before it (api_key=, --password, "token":), by its look (hf_...,
- * sk-..., AKIA...), or by its place in a URL or an address (user:password@host). */
+ * sk-..., AKIA..., a private key), or by its place in a URL or an address (user:password@host).
+ * What is written with %40 for @ is read as what it stands for. */
 #include "wire/secret.h"
 
 #include <string.h>
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-enum { SHORTEST_TOKEN = 12 };
+enum { SHORTEST_TOKEN = 12, AWS_SECRET = 40, LONGEST_DECODED = 2048, DEEPEST_DECODED = 3 };
 
 static char upper(char c)
 {
@@ -38,20 +39,23 @@ static bool ends_with(const char *p, size_t n, const char *word)
 	return n >= w;
 }
 
-/* One part of a name between dashes, underscores and dots. */
-static bool secret_part(const char *p, size_t n, bool alone)
+/* One part of a name between dashes, underscores and dots; the last one says what the value is. */
+static bool secret_part(const char *p, size_t n, bool alone, bool last)
 {
 	static const char *const ends[] = {
 		"KEY",       "TOKEN",      "SECRET",      "PASSWORD", "PASSWD",     "AUTH",
 		"COOKIE",    "CREDENTIAL", "CREDENTIALS", "WEBHOOK",  "PASSPHRASE", "AUTHORIZATION",
-		"SIGNATURE", "BEARER",     "PASSCODE",    "CREDS",    "CRED",       "JWT"};
-	static const char *const whole[] = {"PASS", "PWD", "PW", "SIG"};
+		"SIGNATURE", "BEARER",     "PASSCODE",    "CREDS",    "CRED",       "JWT",
+		"KEYS",      "TOKENS",     "SECRETS",     "PASSWORDS"};
+	static const char *const whole[] = {"PASS", "PWD", "PW", "SIG", "PAT"};
 	for (size_t i = 0; i < COUNT_OF(ends); i++)
 		if (ends_with(p, n, ends[i]))
 			return true;
 	/* PWD alone is the folder a shell stands in */
-	if (alone && n == 3 && ends_with(p, n, "PWD"))
+	if (alone && n == 3 && !memcmp(p, "PWD", 3))
 		return false;
+	if (last && n == 7 && ends_with(p, n, "PRIVATE"))
+		return true;
 	for (size_t i = 0; i < COUNT_OF(whole); i++)
 		if (n == strlen(whole[i]) && ends_with(p, n, whole[i]))
 			return true;
@@ -68,7 +72,7 @@ static bool secret_name(const char *name, size_t n)
 		size_t end = at;
 		while (end < n && !in(name[end], "-_."))
 			end++;
-		if (secret_part(name + at, end - at, end - at == n))
+		if (secret_part(name + at, end - at, end - at == n, end == n))
 			return true;
 		at = end + 1;
 	}
@@ -89,12 +93,29 @@ static bool is_harmless(const char *p, size_t n)
 	return !n || (digits == n && n < 7) || (n == 3 && !memcmp(p, "***", 3));
 }
 
+/* Secret keys of AWS have no prefix, but a length; hashes have one case only, paths begin with a
+ * slash. */
+static bool looks_like_aws(const char *p, size_t n)
+{
+	size_t large = 0, small = 0, digits = 0, run = 0;
+	for (; run < n && (is_letter(p[run]) || is_digit(p[run]) || in(p[run], "/+")); run++) {
+		large += p[run] >= 'A' && p[run] <= 'Z';
+		small += p[run] >= 'a' && p[run] <= 'z';
+		digits += is_digit(p[run]);
+	}
+	return run == n && n == AWS_SECRET && *p != '/' && large > 3 && small > 3 && digits;
+}
+
 /* Tokens of well-known makers: a prefix, then a run of letters and digits. */
 static bool looks_secret(const char *p, size_t n)
 {
 	static const char *const prefixes[] = {
-		"sk-",   "hf_",  "ghp_", "gho_", "ghs_",   "github_pat_", "glpat-", "xoxb-",
-		"xoxp-", "AKIA", "ASIA", "eyJ",  "nvapi-", "pypi-",       "AIza",   "dop_v1_"};
+		"sk-",   "hf_",  "ghp_", "gho_", "ghs_",     "github_pat_", "glpat-",   "xoxb-",
+		"xoxp-", "AKIA", "ASIA", "eyJ",  "nvapi-",   "pypi-",       "AIza",     "dop_v1_",
+		"ghu_",  "ghr_", "gsk_", "npm_", "ya29.",    "xapp-",       "sk_live_", "sk_test_",
+		"xai-",  "r8_",  "SG.",  "hvs.", "dckr_pat_"};
+	if (looks_like_aws(p, n))
+		return true;
 	size_t letters = 0, digits = 0, run = 0;
 	for (; run < n && (is_letter(p[run]) || is_digit(p[run]) || in(p[run], "-_.")); run++) {
 		letters += is_letter(p[run]);
@@ -112,8 +133,11 @@ static bool looks_secret(const char *p, size_t n)
 typedef struct reading {
 	char *text;
 	size_t n;
-	bool value; /* the name before it was a secret's */
+	bool value;     /* the name before it was a secret's */
+	unsigned depth; /* how often it was decoded */
 } reading;
+
+static size_t hide_all(reading *r);
 
 /* [from, from + bytes) becomes "***", or as many stars as fit. How many there are now. */
 static size_t hide(reading *r, size_t from, size_t bytes)
@@ -200,6 +224,56 @@ static size_t hide_folders(reading *r, size_t at, size_t end)
 	return end;
 }
 
+static int hex_digit(char c)
+{
+	return is_digit(c)                          ? c - '0'
+	       : upper(c) >= 'A' && upper(c) <= 'F' ? upper(c) - 'A' + 10
+						    : -1;
+}
+
+/* A word with %40 and the like in it that holds a secret once they are decoded, or is too long to
+ * tell. */
+static bool hides_encoded(const reading *r, const char *word, size_t n)
+{
+	char plain[LONGEST_DECODED];
+	size_t out = 0, decoded = 0;
+	for (size_t i = 0; i < n && out < sizeof plain; i++) {
+		bool coded = word[i] == '%' && n - i > 2 && hex_digit(word[i + 1]) >= 0 &&
+			     hex_digit(word[i + 2]) >= 0;
+		plain[out++] = coded ? (char)(hex_digit(word[i + 1]) * 16 + hex_digit(word[i + 2]))
+				     : word[i];
+		decoded += coded;
+		i += coded ? 2 : 0;
+	}
+	if (!decoded)
+		return false;
+	if (out == sizeof plain || r->depth >= DEEPEST_DECODED)
+		return true;
+	char open[LONGEST_DECODED];
+	memcpy(open, plain, out);
+	reading inside = {.text = open, .n = out, .depth = r->depth + 1};
+	return hide_all(&inside) != out || memcmp(open, plain, out) != 0;
+}
+
+/* The length of a private key with its first and last line, 0 when none begins here. */
+static size_t key_block(const char *p, size_t n)
+{
+	static const char begin[] = "-----BEGIN ", end[] = "-----END ", named[] = "PRIVATE KEY";
+	size_t line = 0, stop = n;
+	if (n < sizeof begin || memcmp(p, begin, sizeof begin - 1) != 0)
+		return 0;
+	while (line < n && line < 64 && (line < sizeof begin || p[line] != '-'))
+		line++;
+	if (!ends_with(p, line, named))
+		return 0;
+	for (size_t i = line; i + sizeof end - 1 <= n && stop == n; i++)
+		if (!memcmp(p + i, end, sizeof end - 1))
+			stop = i + sizeof end - 1;
+	while (stop < n && p[stop] && p[stop] != '\n' && p[stop] != '"')
+		stop++;
+	return stop;
+}
+
 static size_t take_word(reading *r, size_t from, size_t end)
 {
 	const char *word = r->text + from;
@@ -210,7 +284,8 @@ static size_t take_word(reading *r, size_t from, size_t end)
 			slashes = word + i + 3;
 	if (r->value && is_scheme(word, n))
 		return end;
-	if ((r->value && !is_harmless(word, n)) || looks_secret(word, n)) {
+	if ((r->value && !is_harmless(word, n)) || looks_secret(word, n) ||
+	    (memchr(word, '%', n) && hides_encoded(r, word, n))) {
 		r->value = false;
 		return from + hide(r, from, n);
 	}
@@ -225,12 +300,17 @@ static size_t take_word(reading *r, size_t from, size_t end)
 	return end;
 }
 
+static size_t hide_all(reading *r)
+{
+	for (size_t at = 0; at < r->n;) {
+		size_t end = word_end(r, at), key = key_block(r->text + at, r->n - at);
+		at = key ? at + hide(r, at, key) : end > at ? take_word(r, at, end) : at + 1;
+	}
+	return r->n;
+}
+
 size_t assay_hide_secrets(char *text, size_t n)
 {
 	reading r = {.text = text, .n = n};
-	for (size_t at = 0; at < r.n;) {
-		size_t end = word_end(&r, at);
-		at = end > at ? take_word(&r, at, end) : at + 1;
-	}
-	return r.n;
+	return hide_all(&r);
 }
