@@ -235,8 +235,31 @@ static struct tally count_path(const assay_env_set *set, int baseline, assay_env
 	return t;
 }
 
+/* The same in every snapshot, and said by all. */
+static bool all_say(const assay_env_set *set, uint32_t path)
+{
+	assay_sid first = assay_env_cell(set, 0, path);
+	for (size_t i = 1; i < set->docs.n; i++)
+		if (assay_env_cell(set, i, path) != first)
+			return false;
+	return first && first != set->absent_id;
+}
+
+/* Snapshots of one machine, by its name or by a card that all of them have. */
+static bool of_one_machine(const assay_env_set *set)
+{
+	bool same = set->docs.n > 1;
+	for (size_t i = 0; i < set->docs.n; i++)
+		same = same && set->docs.p[i].host &&
+		       !strcmp(set->docs.p[i].host, set->docs.p[0].host);
+	for (uint32_t p = 0; p < set->paths.n && !same && set->docs.n > 1; p++)
+		same = assay_env_names_card(assay_env_path_text(set, p)) && all_say(set, p);
+	return same;
+}
+
 /* One path over all snapshots. */
-static void compare_path(assay_env_set *set, uint32_t path, int baseline, assay_env_result *out)
+static void compare_path(assay_env_set *set, uint32_t path, int baseline, bool one_machine,
+			 assay_env_result *out)
 {
 	bool pair = set->docs.n == 2 && baseline < 0;
 	bool component = set->paths.p[path].is_component;
@@ -244,14 +267,16 @@ static void compare_path(assay_env_set *set, uint32_t path, int baseline, assay_
 		.path = assay_fmt_safe(&set->arena, assay_str_of(assay_env_path_text(set, path))),
 		.path_no = path,
 		.cause_row = NONE};
-	if (set->paths.p[path].list || set->paths.p[path].moved || assay_env_is_ignored(row.path))
+	bool card = assay_env_names_card(row.path);
+	if (set->paths.p[path].list || set->paths.p[path].moved || assay_env_is_ignored(row.path) ||
+	    (card && !one_machine))
 		return;
 	row.a = pair || baseline >= 0
 			? assay_env_cell(set, baseline < 0 ? 0 : (size_t)baseline, path)
 			: assay_env_majority(set, path, &row.tie);
 	struct tally t = count_path(set, baseline, &row);
 	assay_env_classify(row.path, &row.group, &row.why);
-	if (component && !t.differs)
+	if ((component || card) && !t.differs)
 		return; /* each of its facts has a row */
 	out->open[row.group] += row.known < set->docs.n;
 	if (!t.differs && !t.unknown) {
@@ -478,6 +503,13 @@ static const char *claim(assay_env_set *set, const assay_env_result *out, const 
 						       assay_env_doc_label(set, 0), name)
 					: assay_printf(&set->arena, "only %s %s %s", them,
 						       n > 1 ? "have" : "has", name);
+	if (assay_env_names_card(row->path)) {
+		assay_str card = {row->path, assay_env_component(row->path)};
+		const char *place = assay_env_name_of(&set->arena, assay_dup(&set->arena, card));
+		return assay_printf(&set->arena, "%s is another card on %s: %s, not %s", place,
+				    them, assay_env_shown(set, row, row->b),
+				    assay_env_shown(set, row, row->a));
+	}
 	if (row->files)
 		return assay_printf(&set->arena, "kernels on %s are others: %s", them, row->files);
 	return assay_printf(&set->arena, "%s is %s%s on %s, not %s", name,
@@ -547,8 +579,9 @@ void assay_env_compare(assay_env_set *set, int baseline, assay_env_result *out)
 {
 	*out = (assay_env_result){0};
 	assay_env_set_settle(set);
+	bool one_machine = of_one_machine(set);
 	for (uint32_t p = 0; p < set->paths.n; p++)
-		compare_path(set, p, baseline, out);
+		compare_path(set, p, baseline, one_machine, out);
 	if (out->rows.n)
 		qsort(out->rows.p, out->rows.n, sizeof *out->rows.p, row_order);
 	fold_components(set, out);
@@ -766,6 +799,34 @@ TEST(seven_gpus_are_not_eight)
 		ENV("\"assay\":{\"version\":\"0\",\"gpus\":[{\"bus\":\"0000:01:00.0\"},{\"bus\":\"0000:02:00.0\",\"arch\":\"gfx942\"}]}"),
 		ENV("\"assay\":{\"version\":\"0\",\"gpus\":[{\"bus\":\"0000:01:00.0\"}]}"),
 		"assay.gpus.0000:02:00.0", ASSAY_ENV_ABSENT, "b lacks the GPU at 0000:02:00.0");
+}
+
+TEST(a_card_changed_in_its_slot_is_named)
+{
+	const char *path = "assay.gpus.0000:02:00.0.uuid";
+	CHECK(!check_first(
+		ENV("\"assay\":{\"version\":\"0\",\"gpus\":[{\"bus\":\"0000:01:00.0\",\"uuid\":\"A\"},{\"bus\":\"0000:02:00.0\",\"uuid\":\"B\"}]}"),
+		ENV("\"assay\":{\"version\":\"0\",\"gpus\":[{\"bus\":\"0000:01:00.0\",\"uuid\":\"A\"},{\"bus\":\"0000:02:00.0\",\"uuid\":\"C\"}]}"),
+		path, ASSAY_ENV_DIFFERENT, "the GPU at 0000:02:00.0"));
+	return check_first(
+		ENV("\"assay\":{\"version\":\"0\",\"host\":{\"hostname\":\"n\"},\"gpus\":[{\"bus\":\"0000:02:00.0\",\"uuid\":\"B\"}]}"),
+		ENV("\"assay\":{\"version\":\"0\",\"host\":{\"hostname\":\"n\"},\"gpus\":[{\"bus\":\"0000:02:00.0\",\"uuid\":\"C\"}]}"),
+		path, ASSAY_ENV_DIFFERENT, NULL);
+}
+
+TEST(cards_of_two_machines_are_two_cards)
+{
+	assay_env_set set = {0};
+	assay_env_result r;
+	CHECK(add(&set, "a",
+		  ENV("\"assay\":{\"version\":\"0\",\"host\":{\"hostname\":\"n\"},\"gpus\":[{\"bus\":\"0000:02:00.0\",\"uuid\":\"B\"}]}")) &&
+	      add(&set, "b",
+		  ENV("\"assay\":{\"version\":\"0\",\"host\":{\"hostname\":\"m\"},\"gpus\":[{\"bus\":\"0000:02:00.0\",\"uuid\":\"C\"}]}")));
+	assay_env_compare(&set, -1, &r);
+	CHECK(!r.rows.n && !strcmp(r.sentence, "identical"));
+	assay_env_result_free(&r);
+	assay_env_set_free(&set);
+	return 0;
 }
 
 TEST(numbers_are_not_commits)

@@ -57,9 +57,6 @@ static const char *const ignored[] = {
 	"assay.host.hostname",
 	"assay.host.boot_id",
 	"assay.container_id_source",
-	"assay.gpus.*.uuid",
-	"assay.gpus.*.serial",
-	"assay.gpus.*.unique_id",
 	"assay.gpus.*.bus",
 	"assay.gpus.*.kfd_node",
 	"assay.gpus.*.render_minor",
@@ -86,6 +83,9 @@ static const char *const ignored[] = {
 	"assay.env_vars.VIRTUAL_ENV",
 	"assay.env_vars.CONDA_PREFIX",
 };
+
+static const char *const card_names[] = {"assay.gpus.*.uuid", "assay.gpus.*.serial",
+					 "assay.gpus.*.unique_id"};
 
 /* First match decides. */
 static const struct {
@@ -114,6 +114,9 @@ static const struct {
 	 "compilers and headers of another CUDA release"},
 	{"assay.nvidia*", ASSAY_ENV_DRIVER,
 	 "another driver: JIT, scheduling and error handling change with it"},
+	{"assay.gpus.*.uuid", ASSAY_ENV_DRIVER, "another card sits in this slot"},
+	{"assay.gpus.*.serial", ASSAY_ENV_DRIVER, "another card sits in this slot"},
+	{"assay.gpus.*.unique_id", ASSAY_ENV_DRIVER, "another card sits in this slot"},
 	{"assay.gpus.*fw_version", ASSAY_ENV_DRIVER,
 	 "firmware schedules the work on the GPU itself"},
 	{"assay.gpus.*.vbios_version", ASSAY_ENV_DRIVER,
@@ -219,6 +222,11 @@ static bool any_match(const char *const *patterns, size_t n, const char *path)
 bool assay_env_is_ignored(const char *path)
 {
 	return any_match(ignored, ASSAY_COUNT_OF(ignored), path);
+}
+
+bool assay_env_names_card(const char *path)
+{
+	return any_match(card_names, ASSAY_COUNT_OF(card_names), path);
 }
 
 bool assay_env_is_commit(const char *path)
@@ -454,6 +462,8 @@ static const assay_env_follows follows[] = {
 	{"assay.libraries.amdhip64.*", "rocm.version"},
 	{"assay.libraries.hsa-runtime64.*", "rocm.version"},
 	{"assay.system_packages.*roc*", "rocm.version"},
+	{"assay.gpus.*.serial", "assay.gpus.*.uuid"},
+	{"assay.gpus.*.unique_id", "assay.gpus.*.uuid"},
 	{"gpu_arch", "assay.gpus.*"},
 	{"gpu_arch.*", "assay.gpus.*"},
 	{"assay.amdgpu_driver.kfd_*", "assay.gpus.*"},
@@ -519,6 +529,9 @@ static const struct {
 	{"assay.host.smt", "echo %v > /sys/devices/system/cpu/smt/control", NULL},
 	{"assay.host.memlock_limit", "ulimit -l %k (memlock %k in /etc/security/limits.conf)",
 	 NULL},
+	{"assay.gpus.*.uuid", "put card %v back into this slot", NULL},
+	{"assay.gpus.*.serial", "put card %v back into this slot", NULL},
+	{"assay.gpus.*.unique_id", "put card %v back into this slot", NULL},
 	{"assay.gpus.*.power_limit_mw", "nvidia-smi -i %d -pl %w", NULL},
 	{"assay.gpus.*.ecc", "nvidia-smi -i %d -e %b, then nvidia-smi -i %d -r", NULL},
 	{"assay.gpus.*.mig", "nvidia-smi -i %d -mig %b, then nvidia-smi -i %d -r", NULL},

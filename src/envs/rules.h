@@ -30,6 +30,8 @@ extern const char *const assay_env_group_word[ASSAY_ENV_GROUPS]; /* one word, fo
 
 /* Never compared. */
 bool assay_env_is_ignored(const char *path);
+/* Tells one card of a make from another: of one machine only, for no two machines have the same. */
+bool assay_env_names_card(const char *path);
 /* Holds a commit, which may be cut short. */
 bool assay_env_is_commit(const char *path);
 void assay_env_classify(const char *path, assay_env_group *group, const char **why);
