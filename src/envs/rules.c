@@ -58,6 +58,7 @@ static const char *const ignored[] = {
 	"assay.host.boot_id",
 	"assay.container_id_source",
 	"assay.gpus.*.bus",
+	"assay.gpus.*.mig_uuids", /* made anew with every partition; mig_devices is compared */
 	"assay.gpus.*.kfd_node",
 	"assay.gpus.*.render_minor",
 	"assay.gpus.*.source",
@@ -124,6 +125,7 @@ static const struct {
 	{"assay.gpus.*.ecc", ASSAY_ENV_DRIVER,
 	 "ECC costs memory bandwidth and hides or shows memory faults"},
 	{"assay.gpus.*.mig", ASSAY_ENV_DRIVER, "a partitioned GPU is a smaller GPU"},
+	{"assay.gpus.*.mig_devices", ASSAY_ENV_DRIVER, "a partitioned GPU is a smaller GPU"},
 	{"assay.gpus.*partition", ASSAY_ENV_DRIVER, "a partitioned GPU is a smaller GPU"},
 	{"assay.gpus.*.power_limit_mw", ASSAY_ENV_DRIVER, "a lower power limit is a lower clock"},
 	{"assay.gpus.*firmware.*", ASSAY_ENV_DRIVER,

@@ -14,7 +14,7 @@
 #include "vendor/nvml.h"
 #include "wire/clock.h"
 
-enum { NVML_LIMIT_SECONDS = 5, GPUS_MAX = 64 };
+enum { NVML_LIMIT_SECONDS = 5, GPUS_MAX = 64, MIG_MAX = 16 };
 
 /* Numbers NVML has of a GPU, by the name they get. LIVE ones change by themselves. */
 #define NVML_FACTS(X)                                                                              \
@@ -55,6 +55,8 @@ struct nvml_gpu {
 	int64_t memory_mb, power_mw, width;
 	int64_t fact[FACTS]; /* -1 unknown */
 	char gsp[ASSAY_NVML_TEXT];
+	unsigned instances; /* of MIG, which programs see as devices */
+	char instance[MIG_MAX][ASSAY_NVML_TEXT], instance_uuid[MIG_MAX][ASSAY_NVML_TEXT];
 };
 
 /* Lives on its own pages: when the driver never answers, the thread keeps it and we go on. */
@@ -139,6 +141,21 @@ static void ask_facts(const assay_nvml *n, assay_nvml_device d, struct nvml_gpu 
 		g->gsp[0] = 0;
 }
 
+/* Numbers of instances need not be in a row. */
+static void ask_instances(const assay_nvml *n, assay_nvml_device d, struct nvml_gpu *g)
+{
+	unsigned most;
+	assay_nvml_device part;
+	if (g->mig != 1 || !n->mig_device || !n->mig_most || n->mig_most(d, &most))
+		return;
+	for (unsigned i = 0; i < most && g->instances < MIG_MAX; i++) {
+		if (n->mig_device(d, i, &part))
+			continue;
+		ask_text(n->name, part, g->instance[g->instances]);
+		ask_text(n->uuid, part, g->instance_uuid[g->instances++]);
+	}
+}
+
 static void ask_gpu(const assay_nvml *n, assay_nvml_device d, struct nvml_gpu *g)
 {
 	int major, minor, pending;
@@ -152,6 +169,7 @@ static void ask_gpu(const assay_nvml *n, assay_nvml_device d, struct nvml_gpu *g
 	if (n->compute_capability && !n->compute_capability(d, &major, &minor))
 		snprintf(g->cc, sizeof g->cc, "%d.%d", major, minor);
 	g->mig = n->mig && !n->mig(d, &now, &later) ? (int)now : -1;
+	ask_instances(n, d, g);
 	if (!n->ecc || n->ecc(d, &g->ecc, &pending))
 		g->ecc = -1;
 	if (!n->persistence || n->persistence(d, &g->persistence))
@@ -263,6 +281,27 @@ static void take_facts(assay_ctx *c, const struct nvml_gpu *n, assay_gpu *g)
 		assay_ctx_pair(c, &g->more, "gsp_version", text_or_null(c->a, n->gsp));
 }
 
+/* "1g.18gb, 3g.71gb": the names that NVML gives them, without that of the GPU. */
+static void take_instances(assay_ctx *c, const struct nvml_gpu *n, assay_gpu *g)
+{
+	const char *sizes = "", *uuids = "";
+	for (unsigned i = 0; i < n->instances; i++) {
+		const char *name = text_or_null(c->a, n->instance[i]), *comma = i ? ", " : "";
+		const char *size = name ? strstr(name, "MIG ") : NULL;
+		sizes = assay_printf(c->a, "%s%s%s", sizes, comma,
+				     size   ? size + 4
+				     : name ? name
+					    : "?");
+		const char *uuid = text_or_null(c->a, n->instance_uuid[i]);
+		uuids = assay_printf(c->a, "%s%s%s", uuids, comma, uuid ? uuid : "?");
+	}
+	if (n->mig != 1)
+		return;
+	assay_ctx_pair(c, &g->more, "mig_devices", n->instances ? sizes : "none");
+	if (n->instances)
+		assay_ctx_pair(c, &g->more, "mig_uuids", uuids);
+}
+
 static void take_gpu(assay_ctx *c, const struct nvml_gpu *n)
 {
 	static const char *const modes[] = {"default", "exclusive_thread", "prohibited",
@@ -285,6 +324,7 @@ static void take_gpu(assay_ctx *c, const struct nvml_gpu *n)
 	g.power_limit_mw = num_or_none(n->power_mw);
 	g.link_width = num_or_none(n->width);
 	take_facts(c, n, &g);
+	take_instances(c, n, &g);
 	*assay_push(&c->env->gpus) = g;
 }
 

@@ -54,6 +54,10 @@ static_assert(sizeof(assay_nvml_fabric) == 28, "nvmlGpuFabricInfo_t");
 	X(compute_capability, (assay_nvml_device, int *, int *), false,                            \
 	  "nvmlDeviceGetCudaComputeCapability", NULL)                                              \
 	X(mig, (assay_nvml_device, unsigned *, unsigned *), false, "nvmlDeviceGetMigMode", NULL)   \
+	X(mig_most, (assay_nvml_device, unsigned *), false, "nvmlDeviceGetMaxMigDeviceCount",      \
+	  NULL)                                                                                    \
+	X(mig_device, (assay_nvml_device, unsigned, assay_nvml_device *), false,                   \
+	  "nvmlDeviceGetMigDeviceHandleByIndex", NULL)                                             \
 	X(ecc, (assay_nvml_device, int *, int *), false, "nvmlDeviceGetEccMode", NULL)             \
 	X(persistence, (assay_nvml_device, int *), false, "nvmlDeviceGetPersistenceMode", NULL)    \
 	X(compute_mode, (assay_nvml_device, int *), false, "nvmlDeviceGetComputeMode", NULL)       \

@@ -315,6 +315,7 @@ def _():
     assert a["max_sm_clock_mhz"] == "1980" and a["max_memory_clock_mhz"] == "3201" and a["gsp_version"] == "580.159.04"
     assert a["nvlinks_active"] == "17" and a["ecc_uncorrected_total"] == "11" and "ecc_corrected" not in a
     assert a["remapped_rows_uncorrectable"] == "2" and "remapped_rows_uncorrectable" not in b
+    assert b["mig_devices"] == "1g.23gb, 3g.90gb" and b["mig_uuids"] == "MIG-1, MIG-3" and "mig_devices" not in a
     assert "fabric_state" not in a and any(k.endswith("ecc_corrected_total") for k in d["probe"]["live"])
 
 

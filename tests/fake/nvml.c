@@ -49,10 +49,25 @@ FN(nvmlSystemGetCudaDriverVersion_v2, (int *v), *v = 13000)
 FN(nvmlDeviceGetCount_v2, (unsigned *n), *n = 2)
 FN(nvmlDeviceGetHandleByIndex_v2, (unsigned i, assay_nvml_device *d),
    *d = (assay_nvml_device)((char *)0 + i + 1))
+/* the second one has instances of MIG with the numbers 1 and 3 */
+enum { INSTANCE = 100 };
+static const char *const names[] = {"NVIDIA H200", "NVIDIA B200"};
 FN(nvmlDeviceGetName, (assay_nvml_device d, char *o, unsigned n),
-   put(o, n, index_of(d) ? "NVIDIA B200" : "NVIDIA H200"))
+   put(o, n,
+       index_of(d) < INSTANCE        ? names[index_of(d)]
+       : index_of(d) == INSTANCE + 1 ? "NVIDIA B200 MIG 1g.23gb"
+				     : "NVIDIA B200 MIG 3g.90gb"))
 FN(nvmlDeviceGetUUID, (assay_nvml_device d, char *o, unsigned n),
-   put(o, n, index_of(d) ? "GPU-1" : "GPU-0"))
+   snprintf(o, n, "%s-%ld", index_of(d) < INSTANCE ? "GPU" : "MIG", index_of(d) % INSTANCE))
+FN(nvmlDeviceGetMaxMigDeviceCount, (assay_nvml_device d, unsigned *n), (void)d; *n = 7)
+EXPORT int nvmlDeviceGetMigDeviceHandleByIndex(assay_nvml_device d, unsigned i,
+					       assay_nvml_device *o);
+EXPORT int nvmlDeviceGetMigDeviceHandleByIndex(assay_nvml_device d, unsigned i,
+					       assay_nvml_device *o)
+{
+	*o = (assay_nvml_device)((char *)0 + INSTANCE + i + 1);
+	return index_of(d) == 1 && (i == 1 || i == 3) ? 0 : 6;
+}
 FN(nvmlDeviceGetCudaComputeCapability, (assay_nvml_device d, int *a, int *b),
    *a = index_of(d) ? 10 : 9;
    *b = 0)
