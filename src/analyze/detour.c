@@ -43,11 +43,8 @@ static bool lies_in(assay_str file, const char *path)
 	return false;
 }
 
-static uint8_t row_of(const assay_run *run, uint32_t code, assay_why cause)
+static uint8_t row_of(assay_str file, assay_str function, assay_why cause)
 {
-	const assay_code_table *c = &run->part.t.code;
-	assay_str file = assay_text(run, c->file[code]),
-		  function = assay_text(run, c->function[code]);
 	uint8_t r = 0;
 	while (r < ROWS &&
 	       ((rows[r].cause != ASSAY_WHY_COUNT && rows[r].cause != cause) ||
@@ -56,12 +53,19 @@ static uint8_t row_of(const assay_run *run, uint32_t code, assay_why cause)
 	return r;
 }
 
+uint8_t assay_detour_by_checkpoints(void)
+{
+	return row_of(ASSAY_S("torch/utils/checkpoint.py"), ASSAY_S("unpack_hook"),
+		      ASSAY_WHY_COUNT);
+}
+
 const uint8_t *assay_detours_of_stacks(const assay_run *run, assay_why cause, assay_arena *a)
 {
 	const assay_tables *t = &run->part.t;
 	uint8_t *code = assay_alloc(a, t->code.n + 1), *stack = assay_alloc(a, t->stack.n + 1);
 	for (uint32_t i = 0; i < t->code.n; i++)
-		code[i] = row_of(run, i, cause);
+		code[i] = row_of(assay_text(run, t->code.file[i]),
+				 assay_text(run, t->code.function[i]), cause);
 	for (uint32_t s = 0; s < t->stack.n; s++) { /* callers come before */
 		uint32_t caller = t->stack.caller[s];
 		stack[s] = code[t->stack.code[s]];

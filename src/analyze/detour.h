@@ -14,6 +14,8 @@ const uint8_t *assay_detours_of_stacks(const assay_run *run, assay_why cause, as
 extern const uint8_t assay_detours;
 /* Does what such a way has the device do go with it? */
 bool assay_detour_goes(uint8_t way);
+/* The one on which checkpoints compute a block once more. */
+uint8_t assay_detour_by_checkpoints(void);
 assay_detour assay_detour_number(uint8_t way);
 
 /* What most of a cause's idle time in the window goes through, where stacks tell. */

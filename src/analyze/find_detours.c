@@ -12,7 +12,8 @@ static const double least = 0.05; /* of the time, on the device */
 struct ways {
 	const assay_run *run;
 	const assay_find_ctx *c;
-	const uint8_t *of; /* by row of stack */
+	const uint8_t *of;   /* by row of stack */
+	const bool *forward; /* by row of op_shape: the forward pass calls it */
 	int64_t *work, (*idle)[ASSAY_WHY_COUNT];
 	uint64_t *count;
 	uint32_t *longest; /* row of gpu */
@@ -24,6 +25,28 @@ static bool goes(const struct ways *w, uint32_t stack, uint8_t *way)
 	return *way < assay_detours && assay_detour_goes(*way);
 }
 
+static const bool *forward_shapes(const assay_tables *t, assay_arena *a)
+{
+	const assay_op_call_table *c = &t->op_call;
+	bool *is = assay_alloc(a, t->op_shape.n + 1);
+	for (size_t i = 0; i < c->n; i++)
+		if (c->shape[i] != ASSAY_NO_ROW &&
+		    !(c->flags[i] & (ASSAY_OP_RECOMPUTED | ASSAY_OP_BACKWARD)))
+			is[c->shape[i]] = true;
+	return is;
+}
+
+/* Operators tell it where stacks do not: what the forward pass called, with gradients recorded
+ * inside the backward pass. Gradients of gradients have other shapes or names. */
+static bool computes_again(const struct ways *w, uint32_t g, uint8_t *way)
+{
+	const assay_tables *t = &w->run->part.t;
+	uint32_t call = g < t->gpu_op.n ? t->gpu_op.call[g] : ASSAY_NO_ROW;
+	*way = assay_detour_by_checkpoints();
+	return call != ASSAY_NO_ROW && t->op_call.flags[call] & ASSAY_OP_RECOMPUTED &&
+	       t->op_call.shape[call] != ASSAY_NO_ROW && w->forward[t->op_call.shape[call]];
+}
+
 static void sum_work(struct ways *w)
 {
 	const assay_tables *t = &w->run->part.t;
@@ -31,7 +54,7 @@ static void sum_work(struct ways *w)
 	for (uint32_t g = 0; g < t->launch.n; g++) {
 		uint32_t stack = assay_call_stack(t, t->launch.host[g]);
 		if (t->gpu.ts[g] < w->c->w->from || t->gpu.ts[g] >= w->c->w->to ||
-		    t->gpu.dur[g] <= 0 || !goes(w, stack, &way))
+		    t->gpu.dur[g] <= 0 || !(goes(w, stack, &way) || computes_again(w, g, &way)))
 			continue;
 		if (!w->count[way]++ || t->gpu.dur[g] > t->gpu.dur[w->longest[way]])
 			w->longest[way] = g;
@@ -70,6 +93,15 @@ static void put_under(const struct ways *w, uint8_t way, const char *id)
 	}
 }
 
+static const char *op_of(const assay_run *run, uint32_t g)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t call = g < t->gpu_op.n ? t->gpu_op.call[g] : ASSAY_NO_ROW;
+	return call == ASSAY_NO_ROW || t->op_call.shape[call] == ASSAY_NO_ROW
+		       ? NULL
+		       : assay_z(run, t->op_shape.name[t->op_call.shape[call]]);
+}
+
 static void tell(const struct ways *w, uint8_t way)
 {
 	const assay_tables *t = &w->run->part.t;
@@ -87,6 +119,8 @@ static void tell(const struct ways *w, uint8_t way)
 		assay_fmt_kernel(c->scratch, assay_text(w->run, t->gpu.name[w->longest[way]]), 120);
 	if (own != ASSAY_NO_ROW)
 		assay_where_in_stack(w->run, own, &f.where);
+	else
+		f.where.op = op_of(w->run, w->longest[way]);
 	f.fact[0] = assay_printf(c->scratch, "%s kernels and copies%s from there take %s",
 				 assay_fmt_count(count, w->count[way] / (uint64_t)steps),
 				 steps > 1 ? " a step" : "",
@@ -101,6 +135,7 @@ static struct ways ways_of(const assay_run *run, const assay_find_ctx *c)
 	struct ways w = {.run = run,
 			 .c = c,
 			 .of = assay_detours_of_stacks(run, ASSAY_WHY_COUNT, c->scratch),
+			 .forward = forward_shapes(&run->part.t, c->scratch),
 			 .work = assay_alloc(c->scratch, n * sizeof *w.work),
 			 .idle = assay_alloc(c->scratch, n * sizeof *w.idle),
 			 .count = assay_alloc(c->scratch, n * sizeof *w.count),
@@ -112,7 +147,8 @@ static struct ways ways_of(const assay_run *run, const assay_find_ctx *c)
 
 static void find_detours(assay_run *run, const assay_find_ctx *c)
 {
-	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !run->part.t.stack.n)
+	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 ||
+	    !(run->part.t.stack.n || run->part.t.op_call.n))
 		return;
 	struct ways w = ways_of(run, c);
 	for (uint8_t way = 0; way < assay_detours; way++)
@@ -147,6 +183,40 @@ TEST(kernels_that_are_tried_go_with_the_waiting_for_them)
 	uint8_t way = x.of[stack];
 	CHECK(way < assay_detours && assay_detour_goes(way));
 	CHECK(x.work[way] == 300 && x.count[way] == 1 && all_idle(&x, way) == 20);
+	assay_arena_free(&scratch);
+	assay_run_free(run);
+	return 0;
+}
+
+/* A gradient of a gradient is recorded inside the backward pass too, but nothing before it had its
+ * shape. */
+TEST(operators_of_the_forward_pass_inside_the_backward_one_are_computed_again)
+{
+	assay_arena scratch = {0};
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_window w = {.to = 1000};
+	assay_find_ctx c = {.w = &w, .whole = 1000, .scratch = &scratch};
+	static const struct {
+		uint32_t shape;
+		uint8_t flags;
+	} calls[] = {{0, 0},
+		     {0, ASSAY_OP_RECOMPUTED | ASSAY_OP_BACKWARD},
+		     {1, ASSAY_OP_RECOMPUTED | ASSAY_OP_BACKWARD},
+		     {1, ASSAY_OP_BACKWARD}};
+	assay_add(t, ASSAY_T_op_shape);
+	assay_add(t, ASSAY_T_op_shape);
+	for (uint32_t i = 0; i < ASSAY_COUNT_OF(calls); i++) {
+		uint32_t call = assay_add(t, ASSAY_T_op_call);
+		t->op_call.shape[call] = calls[i].shape;
+		t->op_call.flags[call] = calls[i].flags;
+		uint32_t g = assay_hand_gpu(run, "product", 100 * i, 50 + i, ASSAY_NO_ROW);
+		assay_add(t, ASSAY_T_gpu_op);
+		t->gpu_op.call[g] = call;
+	}
+	struct ways x = ways_of(run, &c);
+	uint8_t way = assay_detour_by_checkpoints();
+	CHECK(way < assay_detours && x.work[way] == 51 && x.count[way] == 1);
 	assay_arena_free(&scratch);
 	assay_run_free(run);
 	return 0;
