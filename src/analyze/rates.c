@@ -116,10 +116,12 @@ static struct told told_of(const assay_run *run, uint32_t device_time)
 }
 
 /* A part of a device (MIG, an AMD partition) has fewer units; what share of the bandwidth it has,
- * nothing says. */
+ * nothing says. Whole ones are sold with a few units less (GB300: 152 of 160), and the sheet's rates
+ * are theirs; the largest part has 98 of 108. */
 static void take_device(assay_rates *out, assay_run *run, const struct device *d, int32_t units)
 {
-	bool part = units > 0 && units < d->units;
+	const double whole = 0.94;
+	bool part = units > 0 && units < whole * d->units;
 	double share = part ? (double)units / d->units : 1;
 	for (int m = 0; m < ASSAY_MATH_COUNT; m++)
 		out->peak[m] = d->peak[m] * 1e12 * share;
@@ -294,6 +296,10 @@ TEST(devices_are_known_by_name_or_by_numbers)
 	CHECK(assay_rates_find(&r, run, 0, NULL, NULL) && r.name);
 	found_as(run, "AMD Instinct MI300X", "amd", "gfx942", 76, 206.1, &r);
 	CHECK(r.bandwidth == 0 && r.peak[ASSAY_MATH_BF16] == 1307.4e12 / 4);
+	found_as(run, "NVIDIA A100-SXM4-40GB MIG 7g.40gb", "nvidia", "sm_80", 98, 42.4, &r);
+	CHECK(r.bandwidth == 0 && r.peak[ASSAY_MATH_BF16] < 312e12);
+	found_as(run, "NVIDIA GB300", "nvidia", "sm_103", 152, 288, &r);
+	CHECK(r.bandwidth == 8e12 && r.peak[ASSAY_MATH_BF16] == 2500e12);
 	assay_run_free(run);
 	return 0;
 }
