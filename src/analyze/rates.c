@@ -116,8 +116,8 @@ static struct told told_of(const assay_run *run, uint32_t device_time)
 }
 
 /* A part of a device (MIG, an AMD partition) has fewer units; what share of the bandwidth it has,
- * nothing says. Whole ones are sold with a few units less (GB300: 152 of 160), and the sheet's rates
- * are theirs; the largest part has 98 of 108. */
+ * nothing says. Whole ones are sold with a few units less (GB300: 152 of 160), and the sheet's
+ * rates are theirs; the largest part has 98 of 108. */
 static void take_device(assay_rates *out, assay_run *run, const struct device *d, int32_t units)
 {
 	const double whole = 0.94;
