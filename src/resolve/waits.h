@@ -46,17 +46,17 @@ typedef struct waits {
 	assay_marks work;     /* stream, device -> start of work, latest end up to it; the same */
 	assay_marks numbered; /* source and number of a stream -> rows of track */
 	assay_marks bound;    /* source and handle -> row of track, by launches */
+	assay_marks made;     /* the same, by the time the stream was made; its end, or 0 */
 	assay_marks barred;   /* source, event and queue, or any -> record barrier */
 	assay_map barriers;   /* source and key of a call -> row of barrier */
 	assay_vec(struct waits_gpu) devices;
-	uint32_t *listed;       /* by source: devices that its recording lists */
-	bool *tells_device;     /* by source: calls that choose a device are in it */
-	bool *is_hip;           /* by source */
-	bool *from_start;       /* by source: nothing shows that the program had begun before */
-	int64_t *whole;         /* by source: until then it is known to hold every call */
-	uint64_t *unbroken;     /* by source: its calls up to this key are known to be all */
-	uint32_t *stream_track; /* by row of stream */
-	assay_call *call;       /* by string id */
+	uint32_t *listed;   /* by source: devices that its recording lists */
+	bool *tells_device; /* by source: calls that choose a device are in it */
+	bool *is_hip;       /* by source */
+	bool *from_start;   /* by source: nothing shows that the program had begun before */
+	int64_t *whole;     /* by source: until then it is known to hold every call */
+	uint64_t *unbroken; /* by source: its calls up to this key are known to be all */
+	assay_call *call;   /* by string id */
 	assay_arena scratch;
 	assay_arena parsed; /* arguments of the row at hand */
 	waits_known_args args;

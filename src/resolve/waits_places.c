@@ -222,10 +222,20 @@ static void find_devices(waits *w)
 	}
 }
 
-void waits_learn_handle(waits *w, uint32_t source, uint64_t handle, uint32_t track)
+/* Times in the order of keys. */
+static uint64_t key_of_time(int64_t ts)
 {
-	uint32_t *slot = assay_map_at(&w->handles, place_of_handle(source, handle));
+	return (uint64_t)ts + (1ull << 63);
+}
+
+void waits_learn_handle(waits *w, uint32_t source, uint32_t i, uint32_t track)
+{
+	const assay_stream_table *s = &w->t->stream;
+	uint64_t place = place_of_handle(source, s->handle[i]);
+	uint32_t *slot = assay_map_at(&w->handles, place);
 	*slot = *slot == ASSAY_MAP_ABSENT || *slot == track ? track : WAITS_SEVERAL;
+	*assay_push(&w->made.v) =
+		(assay_mark){place, key_of_time(s->created[i]), track, s->destroyed[i]};
 }
 
 void waits_learn_legacy(waits *w, uint32_t source, uint32_t track)
@@ -429,16 +439,11 @@ uint32_t waits_legacy_track(const waits *w, uint32_t source, int32_t device)
 
 /* An address that was several streams' in turn: the last that was made by then, if it was alive.
  * The end of one may not have been recorded. */
-static uint32_t track_by_time(const waits *w, uint32_t source, uint64_t handle, int64_t ts)
+static uint32_t track_by_time(const waits *w, uint64_t place, int64_t ts)
 {
-	const assay_stream_table *s = &w->t->stream;
-	uint32_t best = ASSAY_NO_ROW;
-	for (uint32_t i = 0; i < s->n; i++)
-		if (assay_group_of(w->t, s->source[i]) == source && s->handle[i] == handle &&
-		    s->created[i] <= ts && (!s->destroyed[i] || ts <= s->destroyed[i]) &&
-		    (best == ASSAY_NO_ROW || s->created[i] > s->created[best]))
-			best = i;
-	return best == ASSAY_NO_ROW ? best : w->stream_track[best];
+	const assay_mark *m = assay_mark_before(&w->made, place, key_of_time(ts) + 1);
+	bool alive = m && (!m->other || ts <= m->other);
+	return alive ? (uint32_t)m->value : ASSAY_NO_ROW;
 }
 
 uint32_t waits_track_of(const waits *w, uint32_t source, uint64_t handle, uint64_t key, int64_t ts)
@@ -446,7 +451,7 @@ uint32_t waits_track_of(const waits *w, uint32_t source, uint64_t handle, uint64
 	uint64_t place = place_of_handle(source, handle);
 	uint32_t track = assay_map_get(&w->handles, place);
 	if (track == WAITS_SEVERAL)
-		track = track_by_time(w, source, handle, ts);
+		track = track_by_time(w, place, ts);
 	if (track != ASSAY_NO_ROW)
 		return track;
 	const assay_mark *m = assay_mark_before(&w->bound, place, key + 1);

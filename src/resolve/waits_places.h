@@ -7,8 +7,8 @@
 /* From all launches and choices of a device. Needs the indices of calls and work. */
 void waits_find_places(waits *w);
 
-/* What the recorder's table of streams says goes first. */
-void waits_learn_handle(waits *w, uint32_t source, uint64_t handle, uint32_t track);
+/* What the recorder's table of streams says goes first; i: its row. */
+void waits_learn_handle(waits *w, uint32_t source, uint32_t i, uint32_t track);
 void waits_learn_legacy(waits *w, uint32_t source, uint32_t track);
 
 typedef struct waits_device {

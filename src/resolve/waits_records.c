@@ -114,12 +114,10 @@ static void add_streams(waits *w)
 {
 	const assay_stream_table *s = &w->t->stream;
 	uint32_t was = w->run->part.source;
-	w->stream_track = assay_alloc(&w->scratch, (s->n + 1) * sizeof *w->stream_track);
 	for (uint32_t i = 0; i < s->n; i++) {
 		uint32_t group = assay_group_of(w->t, s->source[i]);
 		w->run->part.source = s->source[i];
 		uint32_t track = assay_stream_track(&w->run->part, s->device[i], s->id[i]);
-		w->stream_track[i] = track;
 		assay_sweep_rec *r = add_rec(w, ASSAY_OP_STREAM_CREATE, group, 0, 0);
 		set_stream(w, r, track);
 		r->stream = s->handle[i];
@@ -129,9 +127,10 @@ static void add_streams(waits *w)
 		if (s->flags[i] & ASSAY_STREAM_DEFAULT)
 			waits_learn_legacy(w, group, track);
 		else if (s->handle[i] > 2)
-			waits_learn_handle(w, group, s->handle[i], track);
+			waits_learn_handle(w, group, i, track);
 	}
 	w->run->part.source = was;
+	assay_marks_sort(&w->made);
 }
 
 /* Numbers start at 0, and 0 is the null handle. */
