@@ -123,3 +123,18 @@ TEST(arguments_of_both_spellings_are_read)
 	assay_arena_free(&arena);
 	return 0;
 }
+
+TEST(what_is_no_number_or_too_large_is_not_known)
+{
+	assay_arena arena = {0};
+	waits_args a = waits_args_in(
+		&arena, ASSAY_S("\"stream\": \"text\",\"deviceId\": \"4294967296\",\"event\": 5"));
+	CHECK(!a.has_stream && a.device == -1 && a.has_event && a.event == 5);
+	a = waits_args_in(&arena, ASSAY_S("\"deviceId\": text,\"hip_stream\": 7"));
+	CHECK(a.device == -1 && a.stream == 7);
+	CHECK(status_of(ASSAY_S("2147483648")) == ASSAY_NO_STATUS);
+	CHECK(status_of(ASSAY_S("-2147483649")) == ASSAY_NO_STATUS);
+	CHECK(status_of(ASSAY_S("2147483647")) == INT32_MAX);
+	assay_arena_free(&arena);
+	return 0;
+}
