@@ -188,7 +188,8 @@ static int longest_first(const void *a, const void *b)
 /* The last part of a piece goes. */
 static void rob_pieces(assay_sights *s, pieces *of, int64_t rest, pieces *between)
 {
-	qsort(of->p, of->n, sizeof *of->p, longest_first);
+	if (of->n)
+		qsort(of->p, of->n, sizeof *of->p, longest_first);
 	for (size_t i = 0; i < of->n && rest >= LONG_CALL; i++) {
 		const struct piece *p = &of->p[i];
 		int64_t part = p->to - p->from < rest ? p->to - p->from : rest;

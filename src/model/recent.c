@@ -2,6 +2,7 @@
 #include "model/recent.h"
 
 #include "base/sort.h"
+#include "base/test.h"
 
 static assay_recent_rank *rank_of(assay_recent *all, uint32_t group)
 {
@@ -31,12 +32,18 @@ static void find_latest(const assay_tables *t, assay_recent *all)
 		see(all, assay_track_group(t, t->host.track[i]), t->host.ts[i] + t->host.dur[i]);
 }
 
+/* Of a rank that was never seen the stretch has no begin. */
+static int64_t begin_of(const assay_recent *all, const assay_recent_rank *r)
+{
+	return r->latest < INT64_MIN + all->last ? INT64_MIN : r->latest - all->last;
+}
+
 static void add_steps(const assay_tables *t, assay_recent *all)
 {
 	for (size_t i = 0; i < t->step.n; i++) {
 		assay_recent_rank *r = rank_of(all, assay_group_of(t, t->step.source[i]));
 		int64_t end = t->step.ts[i] + t->step.dur[i];
-		if (end <= r->latest - all->last)
+		if (end <= begin_of(all, r))
 			continue;
 		r->steps++;
 		r->step_ns += t->step.dur[i];
@@ -51,7 +58,7 @@ static void add_work(const assay_tables *t, assay_recent *all)
 	for (uint32_t i = 0; i < t->gpu.n; i++)
 		*assay_push(&rows) = i;
 	for (size_t i = 0; i < all->rank.n; i++)
-		*assay_push(&until) = all->rank.p[i].latest - all->last;
+		*assay_push(&until) = begin_of(all, &all->rank.p[i]);
 	if (rows.n)
 		assay_sort_rows(rows.p, rows.n, t->gpu.ts);
 	for (size_t i = 0; i < rows.n; i++) {
@@ -82,4 +89,21 @@ void assay_recent_free(assay_recent *r)
 {
 	assay_vec_free(&r->rank);
 	assay_vec_free(&r->of_group);
+}
+
+TEST(a_rank_of_which_nothing_was_seen_has_its_steps)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	uint32_t source = assay_add(t, ASSAY_T_source), row = assay_add(t, ASSAY_T_step);
+	t->step.source[row] = source;
+	t->step.ts[row] = -5;
+	t->step.dur[row] = 3;
+	assay_recent all = assay_recent_of(t, 10);
+	CHECK_EQ(all.rank.n, 1);
+	CHECK_EQ(all.rank.p[0].steps, 1);
+	CHECK_EQ(all.rank.p[0].step_ns, 3);
+	assay_recent_free(&all);
+	assay_run_free(run);
+	return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "base/fmt.h"
 #include "base/map.h"
+#include "base/test.h"
 #include "render/printout.h"
 #include "render/report.h"
 
@@ -184,6 +185,13 @@ static void print_problems(FILE *out, const assay_run *run)
 		fprintf(out, "  none\n");
 }
 
+/* Times of a damaged input lie as far apart as numbers do. */
+static int64_t length_of(const assay_time_range *time)
+{
+	int64_t n;
+	return __builtin_sub_overflow(time->last, time->first, &n) ? INT64_MAX : n;
+}
+
 void assay_contents_text(FILE *out, const assay_contents *t)
 {
 	assay_arena a = {0};
@@ -192,7 +200,7 @@ void assay_contents_text(FILE *out, const assay_contents *t)
 	print_sources(out, t, &a);
 	if (time)
 		fprintf(out, "\ntime: %" PRId64 " to %" PRId64 " ns (%s)\n", time->first,
-			time->last, assay_fmt_time(x, time->last - time->first));
+			time->last, assay_fmt_time(x, length_of(time)));
 	fprintf(out, "\ndevices and streams\n");
 	print_devices(out, t, &a);
 	assay_cost_text(out, "  ", t->run);
@@ -325,4 +333,12 @@ void assay_contents_json(assay_jsonw *w, const assay_contents *t)
 		assay_jsonw_str(w, NULL, assay_text(run, run->part.t.warning.text[i]));
 	assay_jsonw_close(w, ']');
 	assay_jsonw_close(w, '}');
+}
+
+TEST(times_as_far_apart_as_numbers_have_a_length)
+{
+	CHECK_EQ(length_of(&(assay_time_range){.first = -1, .last = INT64_MAX}), INT64_MAX);
+	CHECK_EQ(length_of(&(assay_time_range){.first = INT64_MIN, .last = 0}), INT64_MAX);
+	CHECK_EQ(length_of(&(assay_time_range){.first = -3, .last = 4}), 7);
+	return 0;
 }
