@@ -227,7 +227,7 @@ static void read_agents(assay_rocpd_instance *x)
 		bool gpu = assay_str_is(assay_db_text(x->db, TYPE), "GPU");
 		assay_rocpd_agent a = {gpu ? first_known(x, TYPE_INDEX, 3)
 					   : first_known(x, ABSOLUTE_INDEX, 2),
-				       gpu, vendor != ASSAY_VENDOR_AMD};
+				       gpu, vendor && vendor != ASSAY_VENDOR_AMD};
 		assay_db_ids_set(&x->agent, id, (uint32_t)x->agents.n);
 		*assay_push(&x->agents) = a;
 		if (!a.gpu || devices++ >= DEVICES_MAX)

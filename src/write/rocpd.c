@@ -232,8 +232,7 @@ static void put_agents(rocpd *o)
 			continue;
 		assay_vendor v = assay_device_vendor(o->run, i);
 		put_agent(o, d->id[i], true, assay_text(o->run, d->arch[i]),
-			  assay_text(o->run, d->name[i]),
-			  v ? assay_vendor_title[v] : unknown_vendor(o));
+			  assay_text(o->run, d->name[i]), v ? assay_vendor_title[v] : "unknown");
 		put_agent_facts(o, i);
 		most = d->id[i] > most ? d->id[i] : most;
 	}

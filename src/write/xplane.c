@@ -593,6 +593,8 @@ bool xplane_write_file(const assay_run *run, const assay_run *job, FILE *out, bo
 			write_task(&w);
 		write_machines(&w);
 		tell_bare_streams(&w, left);
+		assay_leave_out(left, xplane_other_processes(w.t, &w.scratch),
+				"threads' processes, beside the first one");
 		assay_leave_out(left, w.moved && !w.start, ASSAY_NEW_ORIGIN);
 		assay_leave_out(
 			left, w.t->counter.n - w.samples,

@@ -237,6 +237,8 @@ void xplane_write_devices(xplane_writer *w);
 /* All of the host's plane but its end. Of w, it changes what xplane_write_file() gives it for its
  * own, and step_done. */
 void xplane_make_host(xplane_writer *w, xplane_out *out);
+/* Threads with spans that are of other processes than the plane names. */
+size_t xplane_other_processes(const assay_tables *t, assay_arena *scratch);
 
 /* xplane_memory.c: lines of the host's plane. next: a free number for a line. */
 typedef int64_t xplane_next_line(void *ctx);

@@ -349,16 +349,34 @@ static bool put_given_stats(host *h)
 	return any;
 }
 
-/* Else the process, when all threads share one. */
+static int64_t first_process(const assay_tables *all)
+{
+	const assay_track_table *t = &all->track;
+	for (size_t i = 0; i < t->n; i++)
+		if (t->kind[i] == ASSAY_TRACK_THREAD && t->pid[i] >= 0)
+			return t->pid[i];
+	return -1;
+}
+
+size_t xplane_other_processes(const assay_tables *t, assay_arena *scratch)
+{
+	int64_t pid = first_process(t);
+	uint8_t *other = assay_alloc(scratch, t->track.n + 1);
+	size_t n = 0;
+	for (size_t i = 0; i < t->host.n; i++) {
+		uint32_t track = t->host.track[i];
+		n += !other[track] && t->track.pid[track] >= 0 && t->track.pid[track] != pid;
+		other[track] = 1;
+	}
+	return n;
+}
+
+/* Else the process; a plane has one. */
 static void put_process(host *h)
 {
 	if (put_given_stats(h))
 		return;
-	const assay_track_table *t = &h->w->t->track;
-	int64_t pid = -1;
-	for (size_t i = 0; i < t->n; i++)
-		if (t->kind[i] == ASSAY_TRACK_THREAD && t->pid[i] >= 0 && pid < 0)
-			pid = t->pid[i];
+	int64_t pid = first_process(h->w->t);
 	if (pid >= 0)
 		xplane_plane_stat(h->out, ASSAY_S("process_id"),
 				  assay_str_of(assay_printf(&h->w->scratch, "%" PRId64, pid)));
