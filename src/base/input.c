@@ -72,6 +72,12 @@ void input_damage(assay_input *in, const char *fmt, ...)
 	in->end = true;
 }
 
+static void shorter_than_it_was(assay_input *in, uint64_t there)
+{
+	input_damage(in, "the file became shorter while it was read: of %llu bytes %llu were there",
+		     (unsigned long long)in->then.st_size, (unsigned long long)there);
+}
+
 /* At most n bytes of the file; 0 at its end. */
 static size_t file_read(assay_input *in, void *to, size_t n)
 {
@@ -87,10 +93,7 @@ static size_t file_read(assay_input *in, void *to, size_t n)
 	if (got < 0)
 		input_damage(in, "%s after %llu bytes", strerror(errno), (unsigned long long)at);
 	else if (!got && in->regular && at < size)
-		input_damage(
-			in,
-			"the file became shorter while it was read: of %llu bytes %llu were there",
-			(unsigned long long)size, (unsigned long long)at);
+		shorter_than_it_was(in, at);
 	in->file_end = got <= 0;
 	return got > 0 ? (size_t)got : 0;
 }
@@ -279,66 +282,6 @@ static void unpack_step(assay_input *in)
 	in->have += unpackers[in->packing](in, out, STEP);
 }
 
-/* ------------------------------------------------------------------ large views */
-
-enum { AHEAD_LEAST = 8 << 20 };
-
-/* Parts of a plain file that are read at the same time: a page of new memory costs several times
- * what is copied into it. */
-struct ahead {
-	const assay_input *in;
-	uint64_t at, n; /* in the file */
-	char *to;
-	size_t got[ASSAY_THREADS_MAX]; /* by worker: of its part */
-	uint64_t done;                 /* without a gap */
-};
-
-static size_t part_size(const struct ahead *a, uint64_t part)
-{
-	uint64_t left = a->n - part * STEP;
-	return left < STEP ? (size_t)left : STEP;
-}
-
-static void read_part(void *ctx, unsigned worker, uint64_t part)
-{
-	struct ahead *a = ctx;
-	uint64_t from = part * STEP;
-	a->got[worker] = input_packed_at(a->in, a->at + from, a->to + from, part_size(a, part));
-}
-
-static bool join_part(void *ctx, unsigned worker, uint64_t part)
-{
-	struct ahead *a = ctx;
-	if (a->done == part * STEP) /* else one before it was short */
-		a->done += a->got[worker];
-	return a->got[worker] == part_size(a, part);
-}
-
-/* Up to `to`, for which there is room. What cannot be read is left to unpack_plain(), which says
- * why. */
-static void read_ahead(assay_input *in, uint64_t to)
-{
-	unsigned threads = assay_threads();
-	if (in->packing != PLAIN || !in->regular || threads < 2 || in->have >= to ||
-	    to - in->have < AHEAD_LEAST)
-		return;
-	if (in->file_pos < in->file_n) /* what the first look at the file took */
-		unpack_step(in);
-	struct ahead a = {.in = in,
-			  .at = in->file_done + in->file_n,
-			  .n = to - in->have,
-			  .to = in->ring->p + in->have % in->ring->size};
-	assay_turns_run(&(assay_turns){.tasks = (a.n + STEP - 1) / STEP,
-				       .threads = threads,
-				       .ctx = &a,
-				       .work = read_part,
-				       .hand_over = join_part});
-	if (lseek(in->fd, (off_t)(a.at + a.done), SEEK_SET) < 0)
-		return; /* nothing has been taken */
-	in->have += a.done;
-	in->file_done += a.done;
-}
-
 /* The end of a view as far as it is known: a length in a hostile file asks for no memory. */
 static uint64_t known_end(const assay_input *in, uint64_t to)
 {
@@ -355,9 +298,8 @@ assay_view assay_input_view(assay_input *in, uint64_t pos, size_t want)
 		return (assay_view){(const char *)in->file + pos, (size_t)(in->have - pos), true};
 	}
 	pthread_mutex_lock(&in->lock);
-	if (!in->end && in->have < pos + want && pos + want > pos &&
-	    input_make_room(in, known_end(in, pos + want)))
-		read_ahead(in, known_end(in, pos + want));
+	if (!in->end && in->have < pos + want && pos + want > pos)
+		input_make_room(in, known_end(in, pos + want));
 	while (!in->end && in->have < pos + want)
 		if (in->spread)
 			spread_wait(in);
@@ -635,17 +577,25 @@ size_t input_packed_at(const assay_input *in, uint64_t at, void *to, size_t n)
 	return n;
 }
 
-bool assay_input_read_at(assay_input *in, uint64_t pos, void *to, size_t n)
+bool assay_input_is_at_will(const assay_input *in)
 {
-	for (size_t at = 0; at < n;) {
-		ssize_t got = pread(in->fd, (char *)to + at, n - at, (off_t)(pos + at));
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		at += (size_t)got;
+	return in->packing == PLAIN && (in->memory || in->regular);
+}
+
+size_t assay_input_read_at(assay_input *in, uint64_t pos, void *to, size_t n)
+{
+	return input_packed_at(in, pos, to, n);
+}
+
+size_t assay_input_fetch(assay_input *in, uint64_t pos, void *to, size_t n)
+{
+	size_t got = input_packed_at(in, pos, to, n);
+	if (got < n && pos + got < input_packed_size(in)) {
+		pthread_mutex_lock(&in->lock);
+		shorter_than_it_was(in, pos + got);
+		pthread_mutex_unlock(&in->lock);
 	}
-	return true;
+	return got;
 }
 
 /* "assay" as gzip -n would pack it. */
@@ -787,6 +737,25 @@ TEST(pieces_of_a_file_are_what_views_are_and_a_view_goes_on_behind_them)
 	CHECK(!memcmp(v.p, assay_input_view(views, 2000001, N).p, v.n));
 	assay_input_close(in);
 	assay_input_close(views);
+	unlink(path);
+	return 0;
+}
+
+TEST(bytes_at_will_are_those_of_the_file_until_it_shrinks)
+{
+	enum { N = 5000, LEFT = 3000 };
+	const char *path = assay_test_path("at_will");
+	assay_input *in = open_dots(path, N), *memory = assay_input_memory("hello", 5);
+	char bytes[100] = "";
+	CHECK(in && assay_input_is_at_will(in) && assay_input_is_at_will(memory));
+	CHECK(assay_input_read_at(memory, 1, bytes, 100) == 4 && !memcmp(bytes, "ello", 4));
+	CHECK(assay_input_read_at(in, N - 60, bytes, 100) == 60 && bytes[59] == '.');
+	CHECK(assay_input_read_at(in, N + 60, bytes, 100) == 0 && !assay_input_damage(in));
+	CHECK(truncate(path, LEFT) == 0 && assay_input_read_at(in, LEFT - 7, bytes, 100) == 7);
+	CHECK(!assay_input_damage(in) && assay_input_fetch(in, LEFT - 7, bytes, 100) == 7);
+	CHECK(strstr(assay_input_damage(in), "of 5000 bytes 3000 were there"));
+	assay_input_close(memory);
+	assay_input_close(in);
 	unlink(path);
 	return 0;
 }

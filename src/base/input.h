@@ -58,7 +58,12 @@ const char *assay_input_damage(assay_input *in);
 /* NULL, or one sentence about what others did to the file since it was opened. */
 const char *assay_input_change(assay_input *in);
 
-/* n bytes of a plain file from pos, read afresh; false when they are not there. */
-bool assay_input_read_at(assay_input *in, uint64_t pos, void *to, size_t n);
+/* Whether bytes may also be had from any place at any time: so of plain files and of memory. */
+bool assay_input_is_at_will(const assay_input *in);
+/* n bytes from pos of such an input, read afresh, by any number of threads; fewer at its end, and
+ * where the file became shorter. */
+size_t assay_input_read_at(assay_input *in, uint64_t pos, void *to, size_t n);
+/* The same; that the file became shorter is then its damage. */
+size_t assay_input_fetch(assay_input *in, uint64_t pos, void *to, size_t n);
 
 #endif

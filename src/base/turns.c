@@ -11,6 +11,7 @@
 struct turns {
 	const assay_turns *job;
 	pthread_mutex_t lock;
+	pthread_mutex_t beginning; /* taken before lock */
 	pthread_cond_t turn;
 	uint64_t taken; /* tasks given out */
 	uint64_t done;  /* tasks handed over */
@@ -21,6 +22,7 @@ struct turns {
 struct worker {
 	struct turns *turns;
 	unsigned id;
+	bool begins; /* has locked beginning */
 	assay_thread thread;
 };
 
@@ -62,13 +64,42 @@ static bool take(struct turns *t, uint64_t *task)
 	return there;
 }
 
+/* The last one that was taken is none. */
+static void give_back(struct turns *t)
+{
+	pthread_mutex_lock(&t->lock);
+	t->over = true;
+	t->taken--;
+	pthread_mutex_unlock(&t->lock);
+}
+
+static bool begin(struct worker *w, uint64_t *task)
+{
+	struct turns *t = w->turns;
+	if (!t->job->begin)
+		return take(t, task);
+	pthread_mutex_lock(&t->beginning);
+	w->begins = true;
+	bool there = take(t, task);
+	if (there && !t->job->begin(t->job->ctx, w->id, *task)) {
+		give_back(t);
+		there = false;
+	}
+	w->begins = false;
+	pthread_mutex_unlock(&t->beginning);
+	return there;
+}
+
 static void fail(void *arg)
 {
-	struct turns *t = arg;
+	struct worker *w = arg;
+	struct turns *t = w->turns;
 	pthread_mutex_lock(&t->lock);
 	t->failed = true;
 	pthread_cond_broadcast(&t->turn);
 	pthread_mutex_unlock(&t->lock);
+	if (w->begins)
+		pthread_mutex_unlock(&t->beginning);
 }
 
 static void run_worker(void *arg)
@@ -76,8 +107,8 @@ static void run_worker(void *arg)
 	struct worker *w = arg;
 	const assay_turns *job = w->turns->job;
 	assay_undo undo;
-	assay_undo_add(&undo, fail, w->turns);
-	for (uint64_t task; take(w->turns, &task);) {
+	assay_undo_add(&undo, fail, w);
+	for (uint64_t task; begin(w, &task);) {
 		job->work(job->ctx, w->id, task);
 		wait_turn(w->turns, task);
 		bool go_on = job->hand_over(job->ctx, w->id, task);
@@ -94,6 +125,7 @@ static void join(void *arg)
 	for (unsigned i = 1; i < c->started; i++)
 		assay_thread_join(&c->worker[i].thread);
 	pthread_cond_destroy(&c->turns->turn);
+	pthread_mutex_destroy(&c->turns->beginning);
 	pthread_mutex_destroy(&c->turns->lock);
 }
 
@@ -101,6 +133,7 @@ void assay_turns_run(const assay_turns *job)
 {
 	struct turns t = {.job = job};
 	pthread_mutex_init(&t.lock, NULL);
+	pthread_mutex_init(&t.beginning, NULL);
 	pthread_cond_init(&t.turn, NULL);
 	struct crew c = {.turns = &t, .started = 1};
 	unsigned n = job->threads < ASSAY_THREADS_MAX ? job->threads : ASSAY_THREADS_MAX;
@@ -191,5 +224,50 @@ TEST(tasks_without_a_number_end_when_one_says_so)
 			after += s.after[i];
 		CHECK(after >= 41 && after < 41 + threads);
 	}
+	return 0;
+}
+
+/* What a task is depends on the one begun before it. */
+struct chain {
+	uint64_t next, held[ASSAY_THREADS_MAX], sum;
+};
+
+static bool begin_link(void *ctx, unsigned worker, uint64_t task)
+{
+	struct chain *c = ctx;
+	if (task == 300)
+		return false;
+	c->held[worker] = c->next;
+	c->next = c->next * 31 + task;
+	return true;
+}
+
+static void work_link(void *ctx, unsigned worker, uint64_t task)
+{
+	((struct chain *)ctx)->held[worker] += task;
+}
+
+static bool add_link(void *ctx, unsigned worker, uint64_t task)
+{
+	struct chain *c = ctx;
+	c->sum = c->sum * 31 + c->held[worker] + task;
+	return true;
+}
+
+TEST(tasks_are_begun_in_order_by_any_number_of_threads)
+{
+	uint64_t sum = 0;
+	for (unsigned threads = 1; threads < 6; threads++) {
+		struct chain c = {.next = 1};
+		assay_turns_run(&(assay_turns){.tasks = UINT64_MAX,
+					       .threads = threads,
+					       .ctx = &c,
+					       .begin = begin_link,
+					       .work = work_link,
+					       .hand_over = add_link});
+		CHECK(threads == 1 || c.sum == sum);
+		sum = c.sum;
+	}
+	CHECK(sum);
 	return 0;
 }

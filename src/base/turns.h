@@ -10,9 +10,12 @@
 enum { ASSAY_THREADS_MAX = 64 };
 
 typedef struct assay_turns {
-	uint64_t tasks;   /* UINT64_MAX: until hand_over says that it is over */
+	uint64_t tasks;   /* UINT64_MAX: until begin or hand_over say that it is over */
 	unsigned threads; /* 0 or 1: the calling thread alone */
 	void *ctx;
+	/* In the order of tasks, one at a time, before the work. False: there is no such task, and
+	 * it is over. Or NULL. */
+	bool (*begin)(void *ctx, unsigned worker, uint64_t task);
 	/* At the same time as others; worker is below threads. */
 	void (*work)(void *ctx, unsigned worker, uint64_t task);
 	/* In the order of tasks, one at a time. False: it is over, and no task is begun any more;

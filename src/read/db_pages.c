@@ -40,8 +40,8 @@ static bool load(struct assay_db_block *b, const assay_db_pages *f, uint32_t n)
 	b->first = n;
 	b->count = !forward ? 1 : many < f->count - n + 1 ? many : f->count - n + 1;
 	assay_vec_reserve(&b->text, AHEAD + ASSAY_PAD);
-	if (assay_input_read_at(f->in, (uint64_t)(n - 1) * f->size, b->text.p,
-				(size_t)b->count * f->size))
+	size_t bytes = (size_t)b->count * f->size;
+	if (assay_input_read_at(f->in, (uint64_t)(n - 1) * f->size, b->text.p, bytes) == bytes)
 		return true;
 	b->count = 0;
 	return false;

@@ -1,7 +1,7 @@
 /* XPlane: what XLA, JAX and TensorFlow write as <host>.xplane.pb. docs/formats/xplane.md
  *
- * The file is one protobuf message; its planes are read one at a time, each whole in memory, for
- * the names its events refer to stand behind them. */
+ * The file is one protobuf message; its planes are read one at a time: first their names and all
+ * else that is no line, then the lines. */
 #include "read/xplane.h"
 
 #include "base/input.h"
@@ -359,8 +359,6 @@ static void read_names(xplane *x)
 		else if (f.number == XPLANE_EVENT_META)
 			add_event_meta(x, f.bytes);
 	}
-	if (c.bad || (c.cut && !p->cut))
-		assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
 	c = assay_proto_on(p->message);
 	for (assay_field f; is_taken_apart(p) && assay_proto_next(&c, &f);)
 		if (f.number == XPLANE_EVENT_META && f.wire == ASSAY_WIRE_BYTES)
@@ -385,12 +383,35 @@ static bool number_of(assay_str name, size_t prefix, int64_t *id)
 	       *id <= INT32_MAX;
 }
 
-static void begin_plane(xplane *x, assay_str message)
+/* Where the lines are, and all else there is. */
+static void look_over(xplane *x, xplane_place message)
 {
 	xplane_plane *p = x->plane;
-	*p = (xplane_plane){
-		.message = message, .number = p->number + 1, .pid = -1, .major = -1, .minor = -1};
-	p->name = text_field(message, XPLANE_NAME);
+	xplane_walk k = xplane_walk_on(x->text, &x->window, message);
+	xplane_field f;
+	while (xplane_walk_next(&k, &f)) {
+		if (f.f.number == XPLANE_LINES && f.f.wire == ASSAY_WIRE_BYTES) {
+			*assay_push(&p->lines) = f.body;
+			continue;
+		}
+		assay_str whole = xplane_place_bytes(x->text, &x->window, f.whole);
+		assay_vec_reserve(&p->fields, p->fields.n + whole.n + ASSAY_PAD);
+		memcpy(p->fields.p + p->fields.n, whole.p, whole.n);
+		p->fields.n += whole.n;
+	}
+	if (k.cut && f.f.number == XPLANE_LINES && f.f.wire == ASSAY_WIRE_BYTES)
+		*assay_push(&p->lines) = f.body; /* the whole events in front of the cut */
+	if (k.bad || k.cut)
+		assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
+	p->message = (assay_str){p->fields.p, p->fields.n};
+}
+
+static void begin_plane(xplane *x, xplane_place message)
+{
+	xplane_plane *p = x->plane;
+	*p = (xplane_plane){.number = p->number + 1, .pid = -1, .major = -1, .minor = -1};
+	look_over(x, message);
+	p->name = text_field(p->message, XPLANE_NAME);
 	p->device = assay_str_starts(p->name, XPLANE_GPU);
 	p->beside = assay_str_starts(p->name, XPLANE_BESIDE);
 	p->host = is_host_plane(p->name);
@@ -412,6 +433,8 @@ static void free_ids(xplane_ids *ids)
 
 static void end_plane(xplane *x)
 {
+	assay_vec_free(&x->plane->fields);
+	assay_vec_free(&x->plane->lines);
 	assay_vec_free(&x->plane->stats);
 	assay_vec_free(&x->plane->events);
 	assay_vec_free(&x->plane->meta_stats);
@@ -430,7 +453,8 @@ static bool is_our_hlo(const xplane *x)
 	return false;
 }
 
-static void read_plane(xplane *x, xplane_crew *crew, assay_str message, assay_str whole)
+/* whole: with its tag; empty where the file ends in it. */
+static void read_plane(xplane *x, xplane_crew *crew, xplane_place message, xplane_place whole)
 {
 	size_t first_gpu_row = x->part->t.gpu.n;
 	begin_plane(x, message);
@@ -451,63 +475,82 @@ static void read_plane(xplane *x, xplane_crew *crew, assay_str message, assay_st
 		if (assay_str_is(x->plane->name, XPLANE_TASK))
 			each_plane_stat(x, task_stat);
 		if (whole.n && !is_our_hlo(x))
-			xplane_keep(x, x->plane->place, ASSAY_KEPT_PLACE, ASSAY_NO_ROW, whole);
+			xplane_keep(x, x->plane->place, ASSAY_KEPT_PLACE, ASSAY_NO_ROW,
+				    xplane_place_bytes(x->text, &x->window, whole));
 	}
 	end_plane(x);
 }
 
-/* A field of the file itself that starts at v; false when the file ends in it. */
-static bool read_field(assay_run *run, xplane *x, xplane_crew *crew, assay_view v, size_t *used)
+/* A field of the file itself that is no plane. */
+static void take_field(assay_run *run, xplane *x, const xplane_field *f)
 {
-	assay_proto c = assay_proto_on((assay_str){v.p, v.n});
-	assay_field f;
-	bool whole = assay_proto_next(&c, &f);
-	*used = f.whole.n;
-	if (whole && f.number == XSPACE_PLANES && f.wire == ASSAY_WIRE_BYTES) {
-		read_plane(x, crew, f.bytes, f.whole);
+	assay_str whole = xplane_place_bytes(x->text, &x->window, f->whole);
+	assay_str bytes = {whole.p + (f->whole.n - f->body.n), (size_t)f->body.n};
+	bool text = f->f.wire == ASSAY_WIRE_BYTES && whole.n == f->whole.n;
+	if (text && (f->f.number == XSPACE_WARNINGS || f->f.number == XSPACE_ERRORS))
+		assay_warn(run, "xplane_warning", "the recorder says: %.*s",
+			   (int)(bytes.n < 400 ? bytes.n : 400), bytes.p);
+	if (text && f->f.number == XSPACE_HOSTNAMES)
+		assay_meta_add(x->part, "hostname", bytes);
+	xplane_keep(x, ASSAY_S(XPLANE_KEPT_SPACE), ASSAY_KEPT_PLACE, ASSAY_NO_ROW, whole);
+}
+
+/* The field that starts at pos, which is then behind it; false when the file ends in it. */
+static bool read_field(assay_run *run, xplane *x, xplane_crew *crew, uint64_t *pos)
+{
+	xplane_walk k =
+		xplane_walk_on(x->text, &x->window, (xplane_place){*pos, x->text->end - *pos});
+	xplane_field f;
+	bool whole = xplane_walk_next(&k, &f);
+	bool plane = f.f.number == XSPACE_PLANES && f.f.wire == ASSAY_WIRE_BYTES;
+	*pos = k.at;
+	if (whole && plane) {
+		read_plane(x, crew, f.body, f.whole);
 	} else if (whole) {
-		if (f.number == XSPACE_WARNINGS || f.number == XSPACE_ERRORS)
-			assay_warn(run, "xplane_warning", "the recorder says: %.*s",
-				   (int)(f.bytes.n < 400 ? f.bytes.n : 400), f.bytes.p);
-		if (f.number == XSPACE_HOSTNAMES && f.wire == ASSAY_WIRE_BYTES)
-			assay_meta_add(x->part, "hostname", f.bytes);
-		xplane_keep(x, ASSAY_S(XPLANE_KEPT_SPACE), ASSAY_KEPT_PLACE, ASSAY_NO_ROW, f.whole);
-	} else if (c.cut) {
+		take_field(run, x, &f);
+	} else if (k.cut) {
 		assay_count(x->part, ASSAY_ISSUE_truncated, 1);
-		if (f.number == XSPACE_PLANES && f.wire == ASSAY_WIRE_BYTES)
-			read_plane(x, crew, f.bytes, (assay_str){0});
+		if (plane)
+			read_plane(x, crew, f.body, (xplane_place){0});
 	} else {
 		assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
 	}
 	return whole;
 }
 
+/* By what the file has to say, as far as its next field goes. */
+static void allow_args(xplane *x, uint64_t pos)
+{
+	size_t want = assay_proto_need(xplane_bytes(x->text, &x->window, pos, ASSAY_PROTO_HEAD));
+	uint64_t left = x->text->end - pos;
+	x->args_left += args_per_byte * (left < want ? left : want);
+}
+
 static bool xplane_read(assay_run *run, assay_input *in, assay_err *err)
 {
 	assay_arena a = {0};
 	xplane_plane plane = {0};
+	xplane_text text;
 	xplane *x = assay_alloc(&a, sizeof *x);
 	assay_file_stacks stacks;
 	assay_file_stacks_begin(&stacks, &run->part);
-	*x = (xplane){
-		.part = &run->part, .plane = &plane, .args_left = args_least, .stacks = &stacks};
+	*x = (xplane){.part = &run->part,
+		      .plane = &plane,
+		      .text = &text,
+		      .window.ahead = XPLANE_PEEK,
+		      .args_left = args_least,
+		      .stacks = &stacks};
 	xplane_crew *crew = xplane_crew_new(x, assay_run_threads(run), &a);
-	uint64_t pos = 0;
 	(void)err;
-	for (size_t used;; pos += used) {
-		assay_view v = assay_input_view(in, pos, ASSAY_PROTO_HEAD);
-		if (!v.n)
+	for (uint64_t pos = 0; xplane_text_from(&text, in, pos);) {
+		allow_args(x, pos);
+		if (!read_field(run, x, crew, &pos))
 			break;
-		size_t want = assay_proto_need((assay_str){v.p, v.n});
-		if (v.n < want)
-			v = assay_input_view(in, pos, want);
-		x->args_left += args_per_byte * (v.n < want ? v.n : want);
-		if (!read_field(run, x, crew, v, &used))
-			break;
-		assay_input_drop(in, pos + used);
+		assay_input_drop(in, pos);
 		if (run->progress)
 			run->progress(run->progress_ctx, assay_input_path(in),
-				      assay_input_file_pos(in), assay_input_file_bytes(in));
+				      text.held ? assay_input_file_pos(in) : pos,
+				      assay_input_file_bytes(in));
 	}
 	xplane_steps_end(x);
 	assay_file_stacks_end(&stacks, &run->part);

@@ -3,10 +3,16 @@
 #define ASSAY_READ_XPLANE_H
 
 #include "base/jsonw.h"
+#include "base/pump.h"
 #include "base/proto.h"
 #include "model/run.h"
 #include "model/stacks.h"
 #include "model/xplane.h"
+
+/* Bytes of the file. */
+typedef struct xplane_place {
+	uint64_t at, n;
+} xplane_place;
 
 typedef struct xplane_value {
 	uint32_t field; /* XSTAT_DOUBLE ... XSTAT_REF; 0: not there */
@@ -76,11 +82,13 @@ static inline uint32_t xplane_index(const xplane_ids *ids, uint64_t id)
 	return assay_map_get(&ids->high, id);
 }
 
-/* One plane; slices point into the input. Threads that read its events share it. */
+/* One plane; slices point into the message. Threads that read its events share it. */
 typedef struct xplane_plane {
-	assay_str name, message;
-	assay_str place; /* the name its writer gives the plane */
-	int64_t id, pid; /* pid: of the process the plane says it is from, or -1 */
+	assay_vec(char) fields;        /* all but the lines */
+	assay_vec(xplane_place) lines; /* messages; what is there of the last where the file ends */
+	assay_str name, message;       /* message: the fields */
+	assay_str place;               /* the name its writer gives the plane */
+	int64_t id, pid;               /* pid: of the process the plane says it is from, or -1 */
 	assay_vec(xplane_stat_meta) stats;
 	xplane_ids stat_at; /* index in stats */
 	assay_vec(xplane_event_meta) events;
@@ -89,7 +97,6 @@ typedef struct xplane_plane {
 	uint32_t number;                /* in the file */
 	int64_t major, minor;           /* compute capability, -1 when not said */
 	bool amd, device, host, beside; /* beside: XPLANE_BESIDE */
-	bool cut;                       /* the file ends inside the plane */
 } xplane_plane;
 
 typedef struct xplane_line {
@@ -99,6 +106,57 @@ typedef struct xplane_line {
 	bool band;      /* a line beside the thread's own */
 	assay_str rest; /* fields beyond its events and what its track says */
 } xplane_line;
+
+/* Events of one line, whole, for one reader. */
+typedef struct xplane_segment {
+	xplane_line line;
+	xplane_place events;
+	bool last; /* of its line */
+	bool bad;  /* the line goes on with what is no field, or what should stand in front */
+} xplane_segment;
+
+/* xplane_text.c: what a reader can see of the file; shared by its threads. */
+typedef struct xplane_text {
+	assay_input *in;
+	const char *held; /* the text between from and end; NULL: it is fetched when asked for */
+	uint64_t from, end;
+} xplane_text;
+
+/* What one thread has fetched of it. */
+typedef struct xplane_window {
+	uint64_t at;
+	assay_vec(char) bytes;
+	size_t ahead; /* fetched at a time */
+} xplane_window;
+/* Of threads that read events. Names and heads of lines stand between long stretches of others. */
+enum {
+	XPLANE_WINDOW = (256 << 10) / ASSAY_PUMP_SHRINK,
+	XPLANE_PEEK = (16 << 10) / ASSAY_PUMP_SHRINK
+};
+
+typedef struct xplane_walk {
+	const xplane_text *text;
+	xplane_window *window;
+	uint64_t at, end;
+	bool bad, cut; /* as those of assay_proto */
+} xplane_walk;
+
+typedef struct xplane_field {
+	assay_field f; /* bytes: what is in the window of them; value: how many there are */
+	xplane_place whole, body;
+} xplane_field;
+
+/* The field at pos and all behind it, as far as that can be seen; false at the end of the file. */
+bool xplane_text_from(xplane_text *t, assay_input *in, uint64_t pos);
+/* At least so many bytes, fewer at the end, and ASSAY_PAD that may be loaded. Until the next call
+ * with this window. */
+assay_str xplane_bytes(const xplane_text *t, xplane_window *w, uint64_t pos, size_t want);
+assay_str xplane_place_bytes(const xplane_text *t, xplane_window *w, xplane_place p);
+/* Whether that would fetch nothing. */
+bool xplane_is_fetched(const xplane_text *t, const xplane_window *w, xplane_place p);
+/* Fields of a message, as assay_proto_next_padded() has them. */
+xplane_walk xplane_walk_on(const xplane_text *t, xplane_window *w, xplane_place of);
+bool xplane_walk_next(xplane_walk *k, xplane_field *f);
 
 /* A value of JSON text, and behind it what was written for it. */
 typedef struct xplane_seen {
@@ -139,6 +197,8 @@ enum { XPLANE_KERNELS = 512 };
 typedef struct xplane {
 	assay_part *part;
 	xplane_plane *plane;
+	const xplane_text *text;
+	xplane_window window;
 	assay_jsonw args;
 	xplane_seen seen[XPLANE_SEEN];
 	assay_arena scratch; /* for one value */
@@ -152,6 +212,8 @@ typedef struct xplane {
 	uint64_t args_left; /* bytes of JSON still allowed: refs let a small file ask for much */
 	bool refused;       /* more were asked for */
 	uint64_t events;
+	assay_vec(xplane_segment) segments; /* of the task being read */
+	uint64_t task_bytes;
 	assay_vec(xplane_step) derived_steps; /* used when no host thread marked any */
 	bool marked_steps;
 	assay_file_stacks *stacks; /* of the first one only */

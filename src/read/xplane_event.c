@@ -483,6 +483,8 @@ bool xplane_event_read(xplane *x, const xplane_line *line, assay_str message, xp
 
 void xplane_free(xplane *x)
 {
+	assay_vec_free(&x->window.bytes);
+	assay_vec_free(&x->segments);
 	assay_vec_free(&x->derived_steps);
 	assay_vec_free(&x->shown);
 	assay_vec_free(&x->runs);

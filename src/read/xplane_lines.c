@@ -1,30 +1,30 @@
-/* The lines of a plane. Their events are divided among threads: tasks of about TASK_BYTES, each a
- * few lines or a part of a long one, are read into parts of their own and handed over in order, so
- * that any number of threads gives the same rows.
+/* The lines of a plane. Their events are divided among threads: tasks of about XPLANE_WINDOW bytes,
+ * each a few lines or a part of a long one, are read into parts of their own and handed over in
+ * order, so that any number of threads gives the same rows.
+ *
+ * Where a task ends is known when it is fetched, and the next begins there. What a line says of
+ * itself stands in front of its events where recorders write the fields in order; of others all
+ * events are passed over first.
  *
  * What a file may ask for (args_left) goes down from task to task; a thread does not know what
  * those before it will leave. It reads with an allowance that few tasks exceed, and one that does,
  * or for which less is left, is read again in its turn. */
 #include <stdlib.h>
 
+#include <zstd.h>
+
 #include "base/test.h"
 #include "base/turns.h"
 #include "read/reader.h"
 #include "read/xplane.h"
 
-enum { TASK_BYTES = 256 << 10, ALLOWANCE_PER_BYTE = 32 };
+enum { ALLOWANCE_PER_BYTE = 32 };
 
-/* Events of one line, whole. */
-typedef struct segment {
-	uint32_t line;
-	assay_str events;
-	bool last; /* of its line */
-} segment;
-
-/* Segments of a task: those behind the last task's, up to here. */
-typedef struct task {
-	size_t end, bytes;
-} task;
+typedef struct planned_line {
+	xplane_line line;
+	xplane_place left; /* of its message, for tasks to come */
+	bool known;        /* line has all that the message says */
+} planned_line;
 
 struct xplane_crew {
 	xplane *first;
@@ -33,10 +33,11 @@ struct xplane_crew {
 	unsigned threads;
 	assay_gate *gate;
 	assay_arena *arena; /* of the crew */
-	assay_arena rests;  /* of lines of this plane */
-	assay_vec(xplane_line) lines;
-	assay_vec(segment) segments;
-	assay_vec(task) tasks;
+	assay_arena texts;  /* of lines of this plane */
+	assay_vec(planned_line) lines;
+	uint64_t bytes;    /* of them */
+	size_t next;       /* line that the next task begins in */
+	assay_protow late; /* what that one had behind events so far */
 };
 
 xplane_crew *xplane_crew_new(xplane *first, unsigned threads, assay_arena *a)
@@ -57,77 +58,75 @@ void xplane_crew_free(xplane_crew *c)
 	}
 	if (c->gate)
 		assay_gate_free(c->gate);
-	assay_arena_free(&c->rests);
+	assay_arena_free(&c->texts);
 	assay_vec_free(&c->lines);
-	assay_vec_free(&c->segments);
-	assay_vec_free(&c->tasks);
+	assay_protow_free(&c->late);
 }
 
 /* ------------------------------------------------------------------ what there is to do */
 
-static void add_segment(xplane_crew *c, const uint8_t *from, const uint8_t *to, bool last)
+static assay_str keep_text(xplane_crew *c, assay_str s)
 {
-	size_t n = (size_t)(to - from);
-	*assay_push(&c->segments) =
-		(segment){(uint32_t)c->lines.n - 1, {(const char *)from, n}, last};
-	if (!c->tasks.n || c->tasks.p[c->tasks.n - 1].bytes >= TASK_BYTES)
-		*assay_push(&c->tasks) = (task){0};
-	task *t = &c->tasks.p[c->tasks.n - 1];
-	t->bytes += n;
-	t->end = c->segments.n;
+	return (assay_str){assay_dup(&c->texts, s), s.n};
 }
 
-/* Segments of a line's message, and what it has beside events. */
-static void walk_line(xplane_crew *c, assay_str message, xplane_line *line)
+static bool is_event(const xplane_field *f)
 {
-	assay_proto p = assay_proto_on(message);
-	const uint8_t *from = p.p;
+	return f->f.number == XLINE_EVENTS && f->f.wire == ASSAY_WIRE_BYTES;
+}
+
+static bool is_rest(const xplane_field *f)
+{
+	return f->f.number > XLINE_EVENTS || f->f.number == XLINE_TIMESTAMP_NS;
+}
+
+static void take_fact(xplane_crew *c, const xplane_field *f, xplane_line *line)
+{
 	xplane *x = c->first;
-	x->rest.out.n = 0;
-	for (assay_field f; assay_proto_next_padded(&p, &f);) {
-		if (f.number == XLINE_EVENTS && f.wire == ASSAY_WIRE_BYTES) {
-			if (p.p - from >= TASK_BYTES) {
-				add_segment(c, from, p.p, false);
-				from = p.p;
-			}
-			continue;
-		}
-		if (f.number == XLINE_ID && f.wire == ASSAY_WIRE_VARINT)
-			line->id = assay_field_i64(&f);
-		else if (f.number == XLINE_TIMESTAMP_NS && f.wire == ASSAY_WIRE_VARINT)
-			line->ts = assay_field_i64(&f);
-		else if (f.number == XLINE_NAME && f.wire == ASSAY_WIRE_BYTES)
-			line->name = f.bytes;
-		else if (f.number == XLINE_DISPLAY_NAME && f.wire == ASSAY_WIRE_BYTES)
-			line->display = f.bytes;
-		if (f.number > XLINE_EVENTS || f.number == XLINE_TIMESTAMP_NS)
-			assay_protow_raw(&x->rest, f.whole);
-	}
-	add_segment(c, from, p.p, true);
-	assay_str rest = assay_protow_data(&x->rest);
-	line->rest = (assay_str){assay_dup(&c->rests, rest), rest.n};
-	if (p.bad)
-		assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
+	bool text = f->f.wire == ASSAY_WIRE_BYTES, number = f->f.wire == ASSAY_WIRE_VARINT;
+	if (f->f.number == XLINE_ID && number)
+		line->id = assay_field_i64(&f->f);
+	else if (f->f.number == XLINE_TIMESTAMP_NS && number)
+		line->ts = assay_field_i64(&f->f);
+	else if (f->f.number == XLINE_NAME && text)
+		line->name = keep_text(c, xplane_place_bytes(x->text, &x->window, f->body));
+	else if (f->f.number == XLINE_DISPLAY_NAME && text)
+		line->display = keep_text(c, xplane_place_bytes(x->text, &x->window, f->body));
+	if (is_rest(f))
+		assay_protow_raw(&x->rest, xplane_place_bytes(x->text, &x->window, f->whole));
 }
 
-static void plan_line(xplane_crew *c, assay_str message)
+/* What a line has beside events: all of it; or what stands in front of them, which is then not
+ * left, when that has a name. */
+static bool know_line(xplane_crew *c, xplane_place *left, xplane_line *line)
 {
-	size_t segments = c->segments.n, tasks = c->tasks.n;
-	task open = tasks ? c->tasks.p[tasks - 1] : (task){0};
-	uint64_t bad = c->first->part->issues[ASSAY_ISSUE_bad_record];
-	xplane_line line = {.name = {"", 0}, .display = {"", 0}, .track = ASSAY_NO_ROW};
-	c->lines.n++;
-	walk_line(c, message, &line);
-	c->lines.n--;
-	if (xplane_line_begin(c->first, &line)) {
-		*assay_push(&c->lines) = line;
-		return;
+	xplane *x = c->first;
+	xplane_walk k = xplane_walk_on(x->text, &x->window, *left);
+	bool known = true;
+	x->rest.out.n = 0;
+	for (xplane_field f; known && xplane_walk_next(&k, &f);) {
+		if (!is_event(&f)) {
+			take_fact(c, &f, line);
+		} else if (line->name.n) {
+			*left = (xplane_place){f.whole.at, k.end - f.whole.at};
+			known = false;
+		} else {
+			x->window.ahead = XPLANE_WINDOW; /* there is much to come */
+		}
 	}
-	c->segments.n = segments; /* nothing that rows do not say */
-	c->tasks.n = tasks;
-	if (tasks)
-		c->tasks.p[tasks - 1] = open;
-	c->first->part->issues[ASSAY_ISSUE_bad_record] = bad;
+	x->window.ahead = XPLANE_PEEK;
+	line->rest = keep_text(c, assay_protow_data(&x->rest));
+	return known;
+}
+
+static void plan_line(xplane_crew *c, xplane_place left)
+{
+	xplane_line line = {.name = {"", 0}, .display = {"", 0}, .track = ASSAY_NO_ROW};
+	bool known = know_line(c, &left, &line);
+	if (!xplane_line_begin(c->first, &line))
+		return; /* nothing that rows do not say */
+	*assay_push(&c->lines) = (planned_line){line, left, known};
+	c->bytes += left.n;
 }
 
 static void plan_lines(xplane_crew *c)
@@ -135,16 +134,99 @@ static void plan_lines(xplane_crew *c)
 	xplane *x = c->first;
 	assay_proto p = assay_proto_on(x->plane->message);
 	assay_field f;
-	c->lines.n = c->segments.n = c->tasks.n = 0;
-	assay_arena_reset(&c->rests);
-	while (assay_proto_next_padded(&p, &f)) {
-		if (f.number == XPLANE_LINES && f.wire == ASSAY_WIRE_BYTES)
-			plan_line(c, f.bytes);
-		else if (f.number > XPLANE_STATS)
+	c->lines.n = c->next = c->late.out.n = 0;
+	c->bytes = 0;
+	assay_arena_reset(&c->texts);
+	for (size_t i = 0; i < x->plane->lines.n; i++)
+		plan_line(c, x->plane->lines.p[i]);
+	while (assay_proto_next(&p, &f))
+		if (f.number > XPLANE_STATS)
 			xplane_keep(x, x->plane->place, ASSAY_KEPT_PLANE, ASSAY_NO_ROW, f.whole);
+}
+
+/* ------------------------------------------------------------------ tasks */
+
+/* A line may still say behind its events what no row depends on. */
+static bool take_late(xplane_crew *c, xplane *x, const planned_line *l, const xplane_field *f)
+{
+	if (is_event(f) || l->known)
+		return true;
+	if (f->f.number > XLINE_EVENTS)
+		assay_protow_raw(&c->late, xplane_place_bytes(x->text, &x->window, f->whole));
+	return f->f.number > XLINE_EVENTS;
+}
+
+/* Fields of the line that are fetched or, if the task has none yet, can be; false when they are not
+ * all that are left. */
+static bool take_fields(xplane_crew *c, xplane *x, xplane_walk *k, bool *bad)
+{
+	const planned_line *l = &c->lines.p[c->next];
+	bool empty = !x->segments.n;
+	for (xplane_field f;; empty = false) {
+		uint64_t left = k->end - k->at, at = k->at;
+		xplane_place head = {at, left < ASSAY_PROTO_HEAD ? left : ASSAY_PROTO_HEAD};
+		if (!empty && (x->task_bytes + (at - l->left.at) >= XPLANE_WINDOW ||
+			       !xplane_is_fetched(x->text, &x->window, head)))
+			return !left;
+		if (!xplane_walk_next(k, &f)) {
+			*bad |= k->bad;
+			return true;
+		}
+		if (empty) {
+			xplane_place_bytes(x->text, &x->window, f.whole);
+		} else if (!xplane_is_fetched(x->text, &x->window, f.whole)) {
+			k->at = at;
+			return false;
+		}
+		*bad |= !take_late(c, x, l, &f);
 	}
-	if (p.cut && f.number == XPLANE_LINES && f.wire == ASSAY_WIRE_BYTES)
-		plan_line(c, f.bytes); /* the whole events in front of the cut */
+}
+
+static void end_line(xplane_crew *c, xplane_segment *s)
+{
+	assay_str front = s->line.rest, late = assay_protow_data(&c->late);
+	if (late.n) {
+		char *all = assay_alloc(&c->texts, front.n + late.n);
+		memcpy(all, front.p, front.n);
+		memcpy(all + front.n, late.p, late.n);
+		s->line.rest = (assay_str){all, front.n + late.n};
+	}
+	c->late.out.n = 0;
+	c->next++;
+}
+
+/* What comes next of the line; false when more of it is left. */
+static bool take_segment(xplane_crew *c, xplane *x)
+{
+	planned_line *l = &c->lines.p[c->next];
+	xplane_walk k = xplane_walk_on(x->text, &x->window, l->left);
+	bool bad = false, last = take_fields(c, x, &k, &bad);
+	uint64_t n = k.at - l->left.at;
+	if (!last && !n)
+		return false;
+	xplane_segment *s = assay_push(&x->segments);
+	*s = (xplane_segment){l->line, {l->left.at, n}, last, bad};
+	x->task_bytes += n;
+	l->left = (xplane_place){k.at, l->left.n - n};
+	if (last)
+		end_line(c, s);
+	return last;
+}
+
+static bool fill_task_of(xplane_crew *c, xplane *x)
+{
+	x->segments.n = 0;
+	x->task_bytes = 0;
+	while (c->next < c->lines.n && take_segment(c, x))
+		;
+	return x->segments.n > 0;
+}
+
+static bool begin_task(void *ctx, unsigned worker, uint64_t k)
+{
+	xplane_crew *c = ctx;
+	(void)k;
+	return fill_task_of(c, c->worker[worker]);
 }
 
 /* ------------------------------------------------------------------ doing it */
@@ -169,10 +251,11 @@ static void keep_line(xplane *x, const xplane_line *line)
 		xplane_keep(x, x->plane->place, ASSAY_KEPT_TRACK, line->track, line->rest);
 }
 
-static void read_segment(xplane *x, xplane_line line, const segment *s)
+static void read_segment(xplane *x, const xplane_segment *s)
 {
+	xplane_line line = s->line;
 	xplane_sink *sink = xplane_line_begin(x, &line); /* its track in this reader's part */
-	assay_proto c = assay_proto_on(s->events);
+	assay_proto c = assay_proto_on(xplane_place_bytes(x->text, &x->window, s->events));
 	xplane_event ev = {0};
 	for (assay_field f; assay_proto_next_padded(&c, &f);) {
 		if (f.number != XLINE_EVENTS || f.wire != ASSAY_WIRE_BYTES)
@@ -185,24 +268,26 @@ static void read_segment(xplane *x, xplane_line line, const segment *s)
 		else
 			sink(x, &line, &ev);
 	}
+	assay_count(x->part, ASSAY_ISSUE_bad_record, s->bad);
 	if (s->last)
 		keep_line(x, &line);
 }
 
-static void read_task(xplane_crew *c, xplane *x, uint64_t k)
+static void read_task(xplane *x)
 {
-	for (size_t i = k ? c->tasks.p[k - 1].end : 0; i < c->tasks.p[k].end; i++)
-		read_segment(x, c->lines.p[c->segments.p[i].line], &c->segments.p[i]);
+	for (size_t i = 0; i < x->segments.n; i++)
+		read_segment(x, &x->segments.p[i]);
 }
 
 static void do_task(void *ctx, unsigned worker, uint64_t k)
 {
 	xplane_crew *c = ctx;
 	xplane *x = c->worker[worker];
+	(void)k;
 	x->events = x->derived_steps.n = 0;
 	x->refused = x->marked_steps = false;
-	x->args_left = ALLOWANCE_PER_BYTE * (uint64_t)c->tasks.p[k].bytes;
-	read_task(c, x, k);
+	x->args_left = ALLOWANCE_PER_BYTE * x->task_bytes;
+	read_task(x);
 }
 
 /* What the worker has read goes to the first; the rows themselves follow in fill_task(). */
@@ -224,12 +309,13 @@ static bool hand_over_task(void *ctx, unsigned worker, uint64_t k)
 {
 	xplane_crew *c = ctx;
 	xplane *to = c->first, *x = c->worker[worker];
-	uint64_t used = ALLOWANCE_PER_BYTE * (uint64_t)c->tasks.p[k].bytes - x->args_left;
+	uint64_t used = ALLOWANCE_PER_BYTE * x->task_bytes - x->args_left;
+	(void)k;
 	if (x->refused || used > to->args_left) {
 		assay_part_clear(x->part);
 		x->events = x->derived_steps.n = 0;
 		x->args_left = to->args_left;
-		read_task(c, x, k);
+		read_task(x);
 		used = to->args_left - x->args_left;
 	}
 	claim_task(c, worker, used);
@@ -250,8 +336,10 @@ static void call_workers(xplane_crew *c, unsigned n)
 			c->worker[i] = assay_alloc(c->arena, sizeof(xplane));
 			c->worker[i]->part = assay_alloc(c->arena, sizeof(assay_part));
 			c->worker[i]->part->source = c->first->part->source;
+			c->worker[i]->window.ahead = XPLANE_WINDOW;
 		}
 		c->worker[i]->plane = c->first->plane;
+		c->worker[i]->text = c->first->text;
 		c->worker[i]->names.n = 0;
 	}
 	if (!c->gate)
@@ -260,18 +348,23 @@ static void call_workers(xplane_crew *c, unsigned n)
 
 void xplane_lines_read(xplane_crew *c)
 {
+	xplane *x = c->first;
 	plan_lines(c);
-	c->first->names.n = 0;
-	unsigned n = c->threads < c->tasks.n ? c->threads : (unsigned)c->tasks.n;
+	x->names.n = 0;
+	uint64_t tasks = c->bytes / XPLANE_WINDOW + 1;
+	unsigned n = c->threads < tasks ? c->threads : (unsigned)tasks;
 	if (n < 2) {
-		for (size_t k = 0; k < c->tasks.n; k++)
-			read_task(c, c->first, k);
+		x->window.ahead = XPLANE_WINDOW;
+		while (fill_task_of(c, x))
+			read_task(x);
+		x->window.ahead = XPLANE_PEEK;
 		return;
 	}
 	call_workers(c, n);
-	assay_turns_run(&(assay_turns){.tasks = c->tasks.n,
+	assay_turns_run(&(assay_turns){.tasks = UINT64_MAX,
 				       .threads = n,
 				       .ctx = c,
+				       .begin = begin_task,
 				       .work = do_task,
 				       .hand_over = hand_over_task,
 				       .after = fill_task});
@@ -279,8 +372,17 @@ void xplane_lines_read(xplane_crew *c)
 
 /* ------------------------------------------------------------------ tests */
 
-/* A line of many events with arguments, some of which repeat, and many short lines. */
-static void make_lines(assay_protow *space)
+/* What a line says in front of its events, and behind them. */
+static void make_front(assay_protow *line, uint64_t id)
+{
+	assay_protow_varint(line, XLINE_ID, id);
+	assay_protow_text(line, XLINE_NAME, ASSAY_S("worker"));
+	assay_protow_varint(line, XLINE_TIMESTAMP_NS, 1000 + id);
+}
+
+/* A line of many events with arguments, some of which repeat, and many short lines. ordered: fields
+ * stand as recorders write them. */
+static void make_lines(assay_protow *space, bool ordered)
 {
 	assay_protow plane = {0}, line = {0}, event = {0}, stat = {0}, entry = {0}, value = {0};
 	static const char *const names[] = {"", "arg", "correlation_id", "step_num", "_r"};
@@ -305,9 +407,13 @@ static void make_lines(assay_protow *space)
 		}
 		if (i % 1000 == 0) /* a field that nobody knows */
 			assay_protow_text(&event, 99, ASSAY_S("new"));
+		if (!line.out.n && ordered)
+			make_front(&line, i);
 		assay_protow_message(&line, XLINE_EVENTS, &event);
 		if (i < 40000 ? i == 39999 : i % 7 == 0 || i == 59999) {
-			assay_protow_varint(&line, XLINE_ID, i);
+			if (!ordered)
+				make_front(&line, i);
+			assay_protow_text(&line, XLINE_DISPLAY_NAME, ASSAY_S("shown"));
 			assay_protow_message(&plane, XPLANE_LINES, &line);
 		}
 	}
@@ -339,21 +445,73 @@ static uint64_t sum_of(const assay_run *run)
 	return assay_hash(run->part.issues, sizeof run->part.issues, sum);
 }
 
+static uint64_t read_sum(assay_str space, const char *threads)
+{
+	setenv("ASSAY_THREADS", threads, 1);
+	assay_run *run = assay_read_bytes(&assay_reader_xplane, space.p, space.n);
+	bool all = run->part.t.host.n == 60000 && run->part.t.kept.n >= 60;
+	for (size_t i = 0; all && i < run->part.t.kept.n; i++)
+		if (run->part.t.kept.of[i] == ASSAY_KEPT_TRACK)
+			all = assay_str_ends(assay_text(run, run->part.t.kept.bytes[i]), "shown");
+	uint64_t sum = all ? sum_of(run) : 0;
+	assay_run_free(run);
+	unsetenv("ASSAY_THREADS");
+	return sum;
+}
+
+/* Fetched piece by piece, and packed: held as a whole. */
 TEST(lines_read_the_same_with_any_number_of_threads)
 {
 	static const char *const threads[] = {"1", "2", "3", "7"};
-	assay_protow space = {0};
-	make_lines(&space);
-	uint64_t first = 0;
-	for (size_t i = 0; i < ASSAY_COUNT_OF(threads); i++) {
-		setenv("ASSAY_THREADS", threads[i], 1);
-		assay_run *run = assay_read_bytes(&assay_reader_xplane, space.out.p, space.out.n);
-		CHECK(run->part.t.host.n == 60000 && run->part.t.kept.n >= 60);
-		first = i ? first : sum_of(run);
-		CHECK_EQ(sum_of(run), first);
-		assay_run_free(run);
+	for (int ordered = 0; ordered < 2; ordered++) {
+		assay_protow space = {0};
+		make_lines(&space, ordered);
+		assay_str plain = assay_protow_data(&space);
+		assay_vec(char) packed = {0};
+		assay_vec_reserve(&packed, ZSTD_compressBound(plain.n));
+		packed.n = ZSTD_compress(packed.p, packed.cap, plain.p, plain.n, 1);
+		uint64_t first = read_sum(plain, "1");
+		CHECK(first && !ZSTD_isError(packed.n));
+		for (size_t i = 0; i < ASSAY_COUNT_OF(threads); i++) {
+			CHECK_EQ(read_sum(plain, threads[i]), first);
+			CHECK_EQ(read_sum((assay_str){packed.p, packed.n}, threads[i]), first);
+		}
+		assay_vec_free(&packed);
+		assay_protow_free(&space);
 	}
-	unsetenv("ASSAY_THREADS");
-	assay_protow_free(&space);
+	return 0;
+}
+
+/* An event larger than what is fetched at a time, between others, and a line that says too late
+ * what it is. */
+TEST(long_events_and_late_facts_are_read)
+{
+	enum { LONG = 2 * XPLANE_WINDOW + 1000 };
+	assay_protow space = {0}, plane = {0}, line = {0}, event = {0}, stat = {0};
+	assay_vec(char) text = {0};
+	assay_vec_reserve(&text, LONG);
+	memset(text.p, 'x', LONG);
+	make_front(&line, 5);
+	for (uint64_t i = 0; i < 300; i++) {
+		assay_protow_varint(&event, XEVENT_OFFSET_PS, i * 1000);
+		assay_protow_varint(&stat, XSTAT_META, 1);
+		assay_protow_text(&stat, XSTAT_STR, (assay_str){text.p, i % 100 == 50 ? LONG : 9});
+		assay_protow_message(&event, XEVENT_STATS, &stat);
+		assay_protow_message(&line, XLINE_EVENTS, &event);
+	}
+	assay_protow_varint(&line, XLINE_ID, 6);
+	assay_protow_message(&plane, XPLANE_LINES, &line);
+	assay_protow_text(&plane, XPLANE_NAME, ASSAY_S(XPLANE_HOST));
+	assay_protow_message(&space, XSPACE_PLANES, &plane);
+	assay_run *run = assay_read_bytes(&assay_reader_xplane, space.out.p, space.out.n);
+	const assay_tables *t = &run->part.t;
+	CHECK(t->host.n == 300 && t->host.ts[299] == 1005 + 299);
+	CHECK_EQ(t->track.tid[t->host.track[0]], 5);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_record], 1);
+	assay_run_free(run);
+	assay_protow *const all[] = {&space, &plane, &line, &event, &stat};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(all); i++)
+		assay_protow_free(all[i]);
+	assay_vec_free(&text);
 	return 0;
 }
