@@ -271,23 +271,45 @@ static bool about_trace(uint32_t field)
 
 typedef perfetto_header frame;
 
-static void take_number(frame *p, const assay_field *f)
+static inline void take_number(frame *p, uint32_t field, uint64_t v)
 {
-	if (f->number == PF_PACKET_SEQUENCE) {
-		p->sequence = f->value;
-	} else if (f->number == PF_PACKET_TIMESTAMP) {
-		p->time = f->value;
+	switch (field) {
+	case PF_PACKET_SEQUENCE:
+		p->sequence = v;
+		break;
+	case PF_PACKET_TIMESTAMP:
+		p->time = v;
 		p->has_time = true;
-	} else if (f->number == PF_PACKET_CLOCK_ID) {
-		p->clock = (uint32_t)f->value;
-	} else if (f->number == PF_PACKET_FLAGS) {
-		p->flags = f->value;
-	} else if (f->number == PF_PACKET_CLEARED) {
-		p->cleared = f->value;
-	} else if (f->number == PF_PACKET_DROPPED) {
-		p->dropped = f->value;
-	} else if (f->number == PF_PACKET_PID) {
-		p->pid = (uint32_t)f->value;
+		break;
+	case PF_PACKET_CLOCK_ID:
+		p->clock = (uint32_t)v;
+		break;
+	case PF_PACKET_FLAGS:
+		p->flags = v;
+		break;
+	case PF_PACKET_CLEARED:
+		p->cleared = v;
+		break;
+	case PF_PACKET_DROPPED:
+		p->dropped = v;
+		break;
+	case PF_PACKET_PID:
+		p->pid = (uint32_t)v;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Numbers from the cursor on whose tag is one byte, as nearly all are. */
+static inline void take_plain_numbers(assay_proto *c, frame *out)
+{
+	for (const uint8_t *p = c->p; p < c->end && *p >= 8 && !(*p & 0x87); c->p = p) {
+		uint32_t field = *p++ >> 3;
+		uint64_t v;
+		if (!assay_varint_padded(&p, &v) || p > c->end)
+			return;
+		take_number(out, field, v);
 	}
 }
 
@@ -296,11 +318,11 @@ bool perfetto_header_read(perfetto *x, assay_str message, perfetto_header *out)
 	assay_proto c = assay_proto_on(message);
 	*out = (frame){.pid = -1};
 	x->fields.n = 0;
-	for (assay_field f; assay_proto_next_padded(&c, &f);) {
+	for (assay_field f; take_plain_numbers(&c, out), assay_proto_next_padded(&c, &f);) {
 		if (f.wire == ASSAY_WIRE_BYTES)
 			*assay_push(&x->fields) = f;
 		else if (f.wire == ASSAY_WIRE_VARINT)
-			take_number(out, &f);
+			take_number(out, f.number, f.value);
 	}
 	return !c.bad && !c.cut;
 }

@@ -77,6 +77,7 @@ typedef struct perfetto_track {
 	uint32_t source;        /* when all packets are read: row of source */
 	uint32_t ours;          /* and of track, ASSAY_NO_ROW until it is made */
 	uint32_t open;          /* newest begin without an end, while they are paired */
+	int64_t last;           /* of its begins and ends */
 } perfetto_track;
 
 /* Begins and ends wait for the last packet: those of a track may come out of order. Columns. */
@@ -84,6 +85,7 @@ typedef struct perfetto_ends {
 	assay_vec(int64_t) ts;
 	assay_vec(uint32_t) track, row, args;
 	assay_vec(uint8_t) table; /* of the row that begins, or END_OF_SLICE */
+	bool unordered;           /* those of some track do */
 } perfetto_ends;
 enum { PF_NO_TABLE = 254, PF_END_OF_SLICE = 255 };
 
@@ -210,6 +212,7 @@ typedef struct perfetto {
 	assay_map sequence_of;
 	assay_vec(perfetto_track) tracks;
 	assay_map track_of;
+	uint32_t recent; /* the track that was asked for last */
 	perfetto_clocks clocks;
 	perfetto_ends ends;
 	perfetto_places gpu, sync, mark;

@@ -106,13 +106,18 @@ static_assert(ASSAY_COUNT_OF(known) < NOT_KNOWN, "one byte a name");
 /* The next run of digits; false when there is none. */
 static bool digits(assay_str *s, int64_t *out)
 {
-	while (s->n && !assay_is_digit(*s->p))
-		s->p++, s->n--;
-	size_t n = assay_digits_first(*s);
-	bool ok = n && assay_str_i64((assay_str){s->p, n}, out);
-	s->p += n;
-	s->n -= n;
-	return ok;
+	const char *p = s->p, *end = p + s->n;
+	while (p < end && !assay_is_digit(*p))
+		p++;
+	const char *from = p;
+	uint64_t v = 0;
+	for (; p < end && assay_is_digit(*p); p++)
+		v = v * 10 + (uint64_t)(*p - '0');
+	*s = (assay_str){p, (size_t)(end - p)};
+	*out = (int64_t)v;
+	if (p - from < ASSAY_DIGITS_MAX - 1) /* so many always fit */
+		return p > from;
+	return assay_str_i64((assay_str){from, (size_t)(p - from)}, out);
 }
 
 static bool take_three(perfetto_args *a, unsigned arg, assay_str text)
@@ -150,7 +155,7 @@ static inline bool plain_parts(perfetto *x, uint32_t sequence, assay_str message
 		return false;
 	uint8_t tag = *at++;
 	bool number = tag == TAG(PF_NOTE_UINT, VARINT) || tag == TAG(PF_NOTE_INT, VARINT);
-	if ((!number && tag != TAG(PF_NOTE_TEXT, BYTES)) ||
+	if ((!number && tag != TAG(PF_NOTE_TEXT, BYTES) && tag != TAG(PF_NOTE_JSON, BYTES)) ||
 	    !assay_varint_padded(&at, &n->value.value) || at > end)
 		return false;
 	size_t left = (size_t)(end - at);

@@ -103,6 +103,22 @@ static assay_sid interned(perfetto *x, uint32_t sequence, perfetto_interned kind
 	return sid == ASSAY_MAP_ABSENT ? 0 : sid;
 }
 
+/* Render stages submitted: joins the call with them, whose rows have 1 + their id. */
+static void take_submitted(event *e, assay_str message)
+{
+	assay_proto c = assay_proto_on(message);
+	uint64_t id;
+	for (assay_field f; assay_proto_next(&c, &f);) {
+		if (f.number != 1)
+			continue;
+		if (f.wire == ASSAY_WIRE_VARINT)
+			e->flow = f.value + 1;
+		else if (f.wire == ASSAY_WIRE_BYTES && assay_proto_varint(&f.bytes, &id))
+			e->flow = id + 1;
+		return;
+	}
+}
+
 static void take_bytes(perfetto *x, uint32_t sequence, event *e, const assay_field *f)
 {
 	assay_pool *strings = &x->part->strings;
@@ -126,28 +142,15 @@ static void take_bytes(perfetto *x, uint32_t sequence, event *e, const assay_fie
 	case PF_EVENT_LEGACY:
 		e->legacy = f->bytes;
 		break;
+	case PF_EVENT_GPU:
+		take_submitted(e, f->bytes);
+		break;
 	case PF_EVENT_CALLSTACK:
 		if (!perfetto_is_beyond(x))
 			e->stack = perfetto_stack_inline(x, f->bytes);
 		break;
 	default:
 		break;
-	}
-}
-
-/* Render stages submitted: joins the call with them, whose rows have 1 + their id. */
-static void take_submitted(event *e, assay_str message)
-{
-	assay_proto c = assay_proto_on(message);
-	uint64_t id;
-	for (assay_field f; assay_proto_next(&c, &f);) {
-		if (f.number != 1)
-			continue;
-		if (f.wire == ASSAY_WIRE_VARINT)
-			e->flow = f.value + 1;
-		else if (f.wire == ASSAY_WIRE_BYTES && assay_proto_varint(&f.bytes, &id))
-			e->flow = id + 1;
-		return;
 	}
 }
 
@@ -232,17 +235,43 @@ void perfetto_numbers_add(perfetto_numbers *to, const assay_field *f, bool fixed
 		}
 }
 
-/* Values of other tracks; false for other fields. */
-static bool take_extra(perfetto *x, const assay_field *f)
+/* Values of other tracks. */
+static void take_extra(perfetto *x, const assay_field *f)
 {
 	perfetto_numbers *to = f->number == PF_EVENT_EXTRA_VALUES       ? &x->value[0]
 			       : f->number == PF_EVENT_EXTRA_F64_VALUES ? &x->value[1]
 			       : f->number == PF_EVENT_EXTRA_TRACKS     ? &x->value_track[0]
-			       : f->number == PF_EVENT_EXTRA_F64_TRACKS ? &x->value_track[1]
-									: NULL;
-	if (to)
-		perfetto_numbers_add(to, f, f->number == PF_EVENT_EXTRA_F64_VALUES);
-	return to;
+									: &x->value_track[1];
+	perfetto_numbers_add(to, f, f->number == PF_EVENT_EXTRA_F64_VALUES);
+}
+
+/* Annotations of fewer than 128 bytes from the cursor on: most of what most events have. */
+static inline void take_short_notes(perfetto *x, assay_proto *c)
+{
+	const uint8_t *p = c->p;
+	while (c->end - p >= 2 && p[0] == (PF_EVENT_ANNOTATION << 3 | ASSAY_WIRE_BYTES) &&
+	       p[1] < 0x80 && p[1] <= c->end - p - 2) {
+		*assay_push(&x->notes) = (assay_str){(const char *)p + 2, p[1]};
+		p += 2 + p[1];
+	}
+	c->p = p;
+}
+
+/* Fields that are not what their wire type says. */
+static const bool is_rare[] = {
+	[PF_EVENT_DELTA_US] = true,         [PF_EVENT_ABSOLUTE_US] = true,
+	[PF_EVENT_EXTRA_VALUES] = true,     [PF_EVENT_EXTRA_TRACKS] = true,
+	[PF_EVENT_EXTRA_F64_VALUES] = true, [PF_EVENT_EXTRA_F64_TRACKS] = true,
+};
+
+static void take_rare(perfetto *x, uint32_t sequence, event *e, const assay_field *f)
+{
+	if (f->number != PF_EVENT_DELTA_US && f->number != PF_EVENT_ABSOLUTE_US) {
+		take_extra(x, f);
+		return;
+	}
+	take_old_time(x, sequence, e, f);
+	e->timed = true;
 }
 
 /* False when it is no whole message. */
@@ -256,19 +285,13 @@ static bool read_parts(perfetto *x, const perfetto_packet *p, assay_str message,
 		     .stack = ASSAY_NO_ROW};
 	x->notes.n = x->value[0].n = x->value[1].n = 0;
 	x->value_track[0].n = x->value_track[1].n = 0;
-	for (assay_field f; assay_proto_next_padded(&c, &f);) {
-		if (f.number == PF_EVENT_DELTA_US || f.number == PF_EVENT_ABSOLUTE_US) {
-			take_old_time(x, p->sequence, e, &f);
-			e->timed = true;
-		} else if (f.number == PF_EVENT_GPU && f.wire == ASSAY_WIRE_BYTES) {
-			take_submitted(e, f.bytes);
-		} else if (take_extra(x, &f)) {
-			continue;
-		} else if (f.wire == ASSAY_WIRE_BYTES) {
+	for (assay_field f; take_short_notes(x, &c), assay_proto_next_padded(&c, &f);) {
+		if (f.number < ASSAY_COUNT_OF(is_rare) && is_rare[f.number])
+			take_rare(x, p->sequence, e, &f);
+		else if (f.wire == ASSAY_WIRE_BYTES)
 			take_bytes(x, p->sequence, e, &f);
-		} else {
+		else
 			take_number(x, p->sequence, e, &f);
-		}
 	}
 	return !c.bad && !c.cut;
 }
@@ -530,6 +553,9 @@ static uint8_t add_slice(perfetto *x, const event *e, const perfetto_args *a, ui
 
 static void add_end(perfetto *x, const event *e, uint8_t table, uint32_t row, assay_sid args)
 {
+	int64_t *last = &x->tracks.p[e->track].last;
+	x->ends.unordered |= e->ts < *last;
+	*last = e->ts;
 	*assay_push(&x->ends.ts) = e->ts;
 	*assay_push(&x->ends.track) = e->track;
 	*assay_push(&x->ends.row) = row;

@@ -9,16 +9,19 @@ enum { PARENTS_MAX = 32 };
 
 uint32_t perfetto_track_at(perfetto *x, uint64_t uuid, uint32_t sequence)
 {
+	if (x->tracks.n && x->tracks.p[x->recent].uuid == uuid)
+		return x->recent;
 	uint32_t *i = assay_map_at(&x->track_of, uuid);
 	if (*i != ASSAY_MAP_ABSENT)
-		return *i;
-	*i = (uint32_t)x->tracks.n;
+		return x->recent = *i;
+	*i = x->recent = (uint32_t)x->tracks.n;
 	*assay_push(&x->tracks) = (perfetto_track){.uuid = uuid,
 						   .sequence = sequence,
 						   .pid = -1,
 						   .tid = -1,
 						   .device = -1,
 						   .stream = -1,
+						   .last = INT64_MIN,
 						   .unit = 1,
 						   .ours = ASSAY_NO_ROW,
 						   .open = ASSAY_NO_ROW};
@@ -212,12 +215,14 @@ static void pair_ends(perfetto *x)
 {
 	size_t n = x->ends.ts.n;
 	assay_vec(uint32_t) order = {0};
-	assay_vec_reserve(&order, n);
-	for (uint32_t i = 0; i < n; i++)
-		*assay_push(&order) = i;
-	assay_sort_rows(order.p, n, x->ends.ts.p);
+	if (x->ends.unordered) {
+		assay_vec_reserve(&order, n);
+		for (uint32_t i = 0; i < n; i++)
+			*assay_push(&order) = i;
+		assay_sort_rows(order.p, n, x->ends.ts.p);
+	}
 	for (size_t k = 0; k < n; k++) {
-		uint32_t i = order.p[k];
+		uint32_t i = x->ends.unordered ? order.p[k] : (uint32_t)k;
 		perfetto_track *t = &x->tracks.p[x->ends.track.p[i]];
 		if (x->ends.table.p[i] != PF_END_OF_SLICE) {
 			x->ends.args.p[i] = t->open;
@@ -416,11 +421,11 @@ static uint32_t plain_track(perfetto *x, perfetto_track *t, int64_t pid)
 static uint32_t host_track(perfetto *x, uint32_t i)
 {
 	perfetto_track *t = &x->tracks.p[i];
+	if (t->ours != ASSAY_NO_ROW)
+		return t->ours;
 	assay_str name = assay_pool_get(&x->part->strings, t->name);
 	const perfetto_track *up = parent_of(x, t);
 	int64_t pid = process_of(x, t), tid = t->tid >= 0 ? t->tid : thread_in_name(name);
-	if (t->ours != ASSAY_NO_ROW)
-		return t->ours;
 	x->part->source = t->source;
 	if (tid < 0 && up && up->tid >= 0 && assay_str_starts(name, "overlapping "))
 		tid = up->tid; /* our writer's lanes of a thread */
