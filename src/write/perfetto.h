@@ -51,6 +51,12 @@ typedef struct perfetto_event {
 	perfetto_args args;
 } perfetto_event;
 
+/* Events that are written together, with heads in perfetto.w. */
+typedef struct perfetto_batch {
+	assay_vec(perfetto_event) events;
+	assay_vec(size_t) heads; /* by block of them: where its head begins */
+} perfetto_batch;
+
 /* Annotations that have a column. */
 #define PERFETTO_KEYS(X)                                                                           \
 	X(CORRELATION, "correlation")                                                              \
@@ -109,8 +115,10 @@ typedef struct perfetto {
 	const assay_tables *t;
 	FILE *out;
 	assay_protow w;
-	struct {
-		item *p; /* pages */
+	struct { /* columns of items, in pages */
+		uint32_t *track, *row;
+		int64_t *ts, *end;
+		uint8_t *table;
 		size_t n;
 	} items;
 	assay_vec(item) arrivals;
@@ -126,8 +134,7 @@ typedef struct perfetto {
 	perfetto_made_args *made;         /* PERFETTO_MADE_ARGS */
 	perfetto_named *lasting;          /* PERFETTO_NAMED */
 	uint32_t *keys;                   /* PF_KEY_COUNT for each sequence, 0: not told yet */
-	assay_vec(perfetto_event) events; /* not written yet */
-	assay_vec(size_t) heads;          /* by block of them: where in w its head begins */
+	perfetto_batch now;               /* not written yet */
 	assay_protow args;                /* of these events */
 	assay_vec(uint32_t) frames;       /* of one stack */
 	uint32_t batch;                   /* of events */

@@ -2,11 +2,12 @@
  *
  * Which lane an event is on, and what its sequence must be told first, is found in order; these
  * packets are the head of a block of events. The events themselves are written when so many blocks
- * are full, at the same time, and follow their heads. */
+ * are full, at the same time and beside the search for the next, and follow their heads. */
 #include "write/perfetto.h"
 
 #include <stdlib.h>
 
+#include "base/beside.h"
 #include "base/sort.h"
 #include "base/turns.h"
 #include "model/stacks.h"
@@ -165,7 +166,7 @@ static void put_details(perfetto *p, const perfetto_event *e)
 
 /* ------------------------------------------------------------------ events */
 
-enum { BLOCK = 1024, BLOCKS = 32, ARGS_MOST = 16 << 20 };
+enum { BLOCK = 1024, BLOCKS = 16, ARGS_MOST = 8 << 20 };
 
 static void put_event(perfetto *p, const perfetto_event *e)
 {
@@ -193,6 +194,9 @@ struct perfetto_crew {
 	perfetto *p;
 	unsigned threads;
 	perfetto worker[ASSAY_THREADS_MAX];
+	perfetto_batch batch; /* being written */
+	assay_protow head, args;
+	assay_beside writing;
 };
 
 static void write_block(void *ctx, unsigned worker, uint64_t block)
@@ -201,39 +205,59 @@ static void write_block(void *ctx, unsigned worker, uint64_t block)
 	perfetto *w = &c->worker[worker];
 	size_t from = block * BLOCK, to = from + BLOCK;
 	w->w.out.n = 0;
-	for (size_t i = from; i < to && i < c->p->events.n; i++)
-		put_event(w, &c->p->events.p[i]);
+	for (size_t i = from; i < to && i < c->batch.events.n; i++)
+		put_event(w, &c->batch.events.p[i]);
 }
 
 static bool join_block(void *ctx, unsigned worker, uint64_t block)
 {
 	struct perfetto_crew *c = ctx;
-	const assay_protow *heads = &c->p->w, *events = &c->worker[worker].w;
-	size_t from = c->p->heads.p[block];
-	size_t to = block + 1 < c->p->heads.n ? c->p->heads.p[block + 1] : heads->out.n;
+	const assay_protow *events = &c->worker[worker].w;
+	size_t from = c->batch.heads.p[block];
+	size_t to = block + 1 < c->batch.heads.n ? c->batch.heads.p[block + 1] : c->head.out.n;
 	if (to > from)
-		fwrite(heads->out.p + from, 1, to - from, c->p->out);
+		fwrite(c->head.out.p + from, 1, to - from, c->p->out);
 	fwrite(events->out.p, 1, events->out.n, c->p->out);
 	return true;
+}
+
+static void write_batch(void *arg)
+{
+	struct perfetto_crew *c = arg;
+	assay_turns_run(&(assay_turns){.tasks = c->batch.heads.n,
+				       .threads = c->threads,
+				       .ctx = c,
+				       .work = write_block,
+				       .hand_over = join_block});
+}
+
+static void swap_bytes(assay_protow *a, assay_protow *b)
+{
+	assay_protow swap = *a;
+	*a = *b;
+	*b = swap;
 }
 
 static void write_events(perfetto *p)
 {
 	struct perfetto_crew *c = p->crew;
-	if (!p->events.n)
+	assay_beside_join(&c->writing);
+	if (!p->now.events.n)
 		return;
+	perfetto_batch written = c->batch;
+	c->batch = p->now;
+	p->now = written;
+	swap_bytes(&c->head, &p->w);
+	swap_bytes(&c->args, &p->args);
+	p->now.events.n = p->now.heads.n = p->w.out.n = p->args.out.n = 0;
+	p->batch++;
 	for (unsigned i = 0; i < c->threads; i++) {
 		assay_protow out = c->worker[i].w;
 		c->worker[i] = *p;
 		c->worker[i].w = out;
+		c->worker[i].args = c->args;
 	}
-	assay_turns_run(&(assay_turns){.tasks = p->heads.n,
-				       .threads = c->threads,
-				       .ctx = c,
-				       .work = write_block,
-				       .hand_over = join_block});
-	p->events.n = p->heads.n = p->w.out.n = p->args.out.n = 0;
-	p->batch++;
+	assay_beside_start(&c->writing, c->threads, write_batch, c);
 }
 
 static void start_crew(perfetto *p)
@@ -241,12 +265,20 @@ static void start_crew(perfetto *p)
 	p->crew = assay_alloc(&p->scratch, sizeof *p->crew);
 	p->crew->p = p;
 	p->crew->threads = p->items.n > BLOCK ? assay_threads() : 1;
+	p->crew->writing.done = true;
 }
 
-static void free_crew(struct perfetto_crew *c)
+static void end_crew(perfetto *p)
 {
+	struct perfetto_crew *c = p->crew;
+	write_events(p);
+	assay_beside_join(&c->writing);
 	for (unsigned i = 0; i < c->threads; i++)
 		assay_protow_free(&c->worker[i].w);
+	assay_vec_free(&c->batch.events);
+	assay_vec_free(&c->batch.heads);
+	assay_protow_free(&c->head);
+	assay_protow_free(&c->args);
 }
 
 static void number_look(perfetto *p, perfetto_event *e)
@@ -299,10 +331,10 @@ static void add_event(perfetto *p, const item *it, uint64_t uuid, int type, int6
 {
 	uint32_t source = p->t->track.source[it->track];
 	perfetto_event e = {.it = *it, .uuid = uuid, .ts = ts, .type = (uint8_t)type};
-	if (p->events.n == BLOCK * BLOCKS || p->args.out.n > ARGS_MOST)
+	if (p->now.events.n == BLOCK * BLOCKS || p->args.out.n > ARGS_MOST)
 		write_events(p);
-	if (p->events.n % BLOCK == 0)
-		*assay_push(&p->heads) = p->events.n ? p->w.out.n : 0;
+	if (p->now.events.n % BLOCK == 0)
+		*assay_push(&p->now.heads) = p->now.events.n ? p->w.out.n : 0;
 	e.sequence = perfetto_sequence_of(p, source);
 	p->sequence = e.sequence;
 	perfetto_tell_keys(p);
@@ -310,7 +342,7 @@ static void add_event(perfetto *p, const item *it, uint64_t uuid, int type, int6
 		number_texts(p, &e);
 	if (p->interned.out.n)
 		perfetto_close_packet(p, perfetto_open_packet(p, source));
-	*assay_push(&p->events) = e;
+	*assay_push(&p->now.events) = e;
 }
 
 /* ------------------------------------------------------------------ lanes */
@@ -320,42 +352,38 @@ static const uint8_t line[] = {[ON_HOST] = 0,    [ON_GPU] = 1,  [ON_SYNC] = 2,  
 			       [ON_ARRIVAL] = 0, [ON_WAIT] = 2, [ON_HOST_WAIT] = 4, [ON_LOOK] = 5};
 enum { LINES = 6 };
 
-static size_t line_of(const item *it)
+static size_t line_of(const perfetto *p, uint32_t i)
 {
-	return (size_t)it->track * LINES + line[it->table];
+	return (size_t)p->items.track[i] * LINES + line[p->items.table[i]];
 }
 
-/* By track and line, then by time; the one around comes first; then by table and row, which is the
- * order they were added in. */
-static void sort_items(perfetto *p)
+static item item_at(const perfetto *p, uint32_t i)
+{
+	return (item){p->items.track[i], p->items.table[i], p->items.row[i], p->items.ts[i],
+		      p->items.end[i]};
+}
+
+/* Items by track and line, then by time; the one around comes first; then by table and row, which
+ * is the order they were added in. */
+static uint32_t *sort_items(perfetto *p)
 {
 	size_t n = p->items.n, lines = p->t->track.n * LINES;
 	uint32_t *order = assay_pages_grow(NULL, n * sizeof *order + 1);
-	int64_t *ts = assay_pages_grow(NULL, n * sizeof *ts + 1);
-	int64_t *end = assay_pages_grow(NULL, n * sizeof *end + 1);
-	item *sorted = assay_pages_grow(NULL, n * sizeof *sorted + 1);
 	size_t *first = assay_alloc(&p->scratch, (lines + 2) * sizeof *first);
-	for (size_t i = 0; i < n; i++) {
-		ts[i] = p->items.p[i].ts;
-		end[i] = p->items.p[i].end;
-		first[line_of(&p->items.p[i]) + 2]++;
-	}
+	for (uint32_t i = 0; i < n; i++)
+		first[line_of(p, i) + 2]++;
 	for (size_t i = 2; i < lines + 2; i++)
 		first[i] += first[i - 1];
 	for (uint32_t i = 0; i < n; i++) /* first[k + 1] goes from where line k begins to its end */
-		order[first[line_of(&p->items.p[i]) + 1]++] = i;
+		order[first[line_of(p, i) + 1]++] = i;
 	for (size_t k = 0; k < lines; k++)
-		assay_sort_spans(order + first[k], first[k + 1] - first[k], ts, end);
-	for (size_t i = 0; i < n; i++)
-		sorted[i] = p->items.p[order[i]];
-	assay_pages_free(p->items.p);
-	p->items.p = sorted;
-	assay_pages_free(end);
-	assay_pages_free(ts);
-	assay_pages_free(order);
+		assay_sort_spans(order + first[k], first[k + 1] - first[k], p->items.ts,
+				 p->items.end);
+	return order;
 }
 
 typedef assay_vec(item) item_list;
+typedef assay_vec(uint32_t) which_list; /* items by their numbers */
 
 /* End every open slice that is over by ts (all of them at INT64_MAX), innermost first. */
 static void close_until(perfetto *p, item_list *open, uint64_t uuid, int64_t ts)
@@ -367,13 +395,14 @@ static void close_until(perfetto *p, item_list *open, uint64_t uuid, int64_t ts)
 }
 
 /* Draw what fits on this lane and leave the rest: host slices nest, device work never overlaps. */
-static void draw_lane(perfetto *p, const item *from, size_t n, item_list *rest, unsigned lane,
+static void draw_lane(perfetto *p, const uint32_t *which, size_t n, which_list *rest, unsigned lane,
 		      assay_map *seen)
 {
 	item_list open = {0};
-	uint64_t uuid = perfetto_lane_track(p, from, lane, seen);
+	item first = item_at(p, which[0]);
+	uint64_t uuid = perfetto_lane_track(p, &first, lane, seen);
 	for (size_t i = 0; i < n; i++) {
-		const item *it = &from[i];
+		item one = item_at(p, which[i]), *it = &one;
 		bool nests =
 			it->table == ON_HOST || it->table == ON_MARK || it->table == ON_ARRIVAL;
 		/* started and stopped by id: between others it would push them off their line */
@@ -381,7 +410,7 @@ static void draw_lane(perfetto *p, const item *from, size_t n, item_list *rest, 
 			      p->t->host.kind[it->row] == ASSAY_HOST_PROCESS_RANGE;
 		close_until(p, &open, uuid, it->ts);
 		if (strays || (open.n && (!nests || it->end > open.p[open.n - 1].end))) {
-			*assay_push(rest) = *it;
+			*assay_push(rest) = which[i];
 			continue;
 		}
 		bool instant =
@@ -401,15 +430,15 @@ static void draw_lane(perfetto *p, const item *from, size_t n, item_list *rest, 
 
 enum { LANES_TRIED = 64 }; /* then each has a lane of its own: the time stays linear */
 
-static void draw_line(perfetto *p, const item *items, size_t n, assay_map *seen)
+static void draw_line(perfetto *p, const uint32_t *which, size_t n, assay_map *seen)
 {
-	item_list now = {0}, rest = {0};
+	which_list now = {0}, rest = {0};
 	unsigned lane = 0;
-	draw_lane(p, items, n, &now, lane++, seen);
+	draw_lane(p, which, n, &now, lane++, seen);
 	for (; now.n && lane < LANES_TRIED; lane++) {
 		rest.n = 0;
 		draw_lane(p, now.p, now.n, &rest, lane, seen);
-		item_list swap = now;
+		which_list swap = now;
 		now = rest;
 		rest = swap;
 	}
@@ -425,12 +454,21 @@ static int64_t end_of(int64_t ts, int64_t dur)
 	return dur <= 0 ? ts : __builtin_add_overflow(ts, dur, &end) ? INT64_MAX : end;
 }
 
+static inline void add_item(perfetto *p, item it)
+{
+	size_t i = p->items.n++;
+	p->items.track[i] = it.track;
+	p->items.table[i] = it.table;
+	p->items.row[i] = it.row;
+	p->items.ts[i] = it.ts;
+	p->items.end[i] = it.end;
+}
+
 static void add_items(perfetto *p, item_table table, size_t n, const uint32_t *track,
 		      const int64_t *ts, const int64_t *dur)
 {
 	for (uint32_t i = 0; i < n; i++)
-		p->items.p[p->items.n++] =
-			(item){track[i], (uint8_t)table, i, ts[i], end_of(ts[i], dur[i])};
+		add_item(p, (item){track[i], (uint8_t)table, i, ts[i], end_of(ts[i], dur[i])});
 }
 
 static void add_waits(perfetto *p, const assay_wait_rows *found)
@@ -439,9 +477,9 @@ static void add_waits(perfetto *p, const assay_wait_rows *found)
 	for (size_t k = 0; k < found->n; k++) {
 		const assay_wait_row *r = &found->p[k];
 		bool of_stream = r->track != ASSAY_NO_ROW;
-		p->items.p[p->items.n++] = (item){of_stream ? r->track : w->thread[r->wait],
-						  of_stream ? ON_WAIT : ON_HOST_WAIT, r->wait,
-						  w->ts[r->wait], w->ts[r->wait] + w->dur[r->wait]};
+		add_item(p, (item){of_stream ? r->track : w->thread[r->wait],
+				   of_stream ? ON_WAIT : ON_HOST_WAIT, r->wait, w->ts[r->wait],
+				   w->ts[r->wait] + w->dur[r->wait]});
 	}
 }
 
@@ -452,7 +490,11 @@ static void add_all(perfetto *p)
 	assay_wait_rows_find(p->run, &waits);
 	size_t n = t->host.n + t->gpu.n + t->sync.n + t->mark.n + t->sample.n + waits.n +
 		   p->arrivals.n;
-	p->items.p = assay_pages_grow(NULL, n * sizeof *p->items.p + 1);
+	p->items.track = assay_pages_grow(NULL, n * sizeof *p->items.track + 1);
+	p->items.row = assay_pages_grow(NULL, n * sizeof *p->items.row + 1);
+	p->items.ts = assay_pages_grow(NULL, n * sizeof *p->items.ts + 1);
+	p->items.end = assay_pages_grow(NULL, n * sizeof *p->items.end + 1);
+	p->items.table = assay_pages_grow(NULL, n + 1);
 	add_items(p, ON_HOST, t->host.n, t->host.track, t->host.ts, t->host.dur);
 	add_items(p, ON_GPU, t->gpu.n, t->gpu.track, t->gpu.ts, t->gpu.dur);
 	add_items(p, ON_SYNC, t->sync.n, t->sync.track, t->sync.ts, t->sync.dur);
@@ -460,31 +502,35 @@ static void add_all(perfetto *p)
 	add_items(p, ON_LOOK, t->sample.n, t->sample.track, t->sample.ts, t->sample.dur);
 	add_waits(p, &waits);
 	for (size_t i = 0; i < p->arrivals.n; i++)
-		p->items.p[p->items.n++] = p->arrivals.p[i];
+		add_item(p, p->arrivals.p[i]);
 	assay_vec_free(&waits);
 }
 
-static bool same_line(const item *a, const item *b)
+static void free_items(perfetto *p)
 {
-	return line_of(a) == line_of(b);
+	void *const columns[] = {p->items.track, p->items.row, p->items.ts, p->items.end,
+				 p->items.table};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(columns); i++)
+		assay_pages_free(columns[i]);
 }
 
 void perfetto_put_slices(perfetto *p, assay_map *seen)
 {
 	index_flows(p);
 	add_all(p);
-	sort_items(p);
+	uint32_t *order = sort_items(p);
 	start_crew(p);
 	for (size_t i = 0, n; i < p->items.n; i += n) {
-		for (n = 1; i + n < p->items.n && same_line(&p->items.p[i], &p->items.p[i + n]);)
+		size_t of = line_of(p, order[i]);
+		for (n = 1; i + n < p->items.n && line_of(p, order[i + n]) == of;)
 			n++;
-		draw_line(p, p->items.p + i, n, seen);
+		draw_line(p, order + i, n, seen);
 	}
-	write_events(p);
-	free_crew(p->crew);
-	assay_pages_free(p->items.p);
+	end_crew(p);
+	assay_pages_free(order);
+	free_items(p);
 	assay_vec_free(&p->arrivals);
-	assay_vec_free(&p->events);
-	assay_vec_free(&p->heads);
+	assay_vec_free(&p->now.events);
+	assay_vec_free(&p->now.heads);
 	assay_protow_free(&p->args);
 }
