@@ -395,15 +395,28 @@ static void add_phases(struct compute *c)
 	assay_vec_free(&row);
 }
 
+static bool begin(struct compute *c, const char *rates, assay_err *err)
+{
+	if (!assay_rates_find(&c->rates, c->run, c->w->device, rates, err))
+		return false;
+	add_roof(c);
+	return true;
+}
+
+bool assay_roof(assay_run *run, const assay_window *w, const char *rates, assay_err *err)
+{
+	struct compute c = {.run = run, .t = &run->part.t, .w = w};
+	return w->device == ASSAY_NO_ROW || begin(&c, rates, err);
+}
+
 bool assay_compute(assay_run *run, const assay_order *order, const assay_window *w,
 		   const char *rates, assay_err *err)
 {
 	struct compute c = {.run = run, .t = &run->part.t, .w = w};
 	if (w->device == ASSAY_NO_ROW)
 		return true;
-	if (!assay_rates_find(&c.rates, run, w->device, rates, err))
+	if (!begin(&c, rates, err))
 		return false;
-	add_roof(&c);
 	for (uint32_t i = 0; i < c.t->op_shape.n; i++)
 		set_bound(&c, i);
 	if (c.t->gpu_op.n)

@@ -37,6 +37,9 @@ assay_product assay_shape_product(const assay_run *run, uint32_t shape, assay_ar
 bool assay_compute(assay_run *run, const assay_order *order, const assay_window *w,
 		   const char *rates, assay_err *err);
 
+/* roof alone. */
+bool assay_roof(assay_run *run, const assay_window *w, const char *rates, assay_err *err);
+
 /* By row of stack: launched by an optimizer. Of the arena. */
 bool *assay_optimizer_stacks(const assay_run *run, assay_arena *a);
 

@@ -151,12 +151,15 @@ static void explain_time(assay_run *run, const assay_report_opts *opts, assay_ne
 			 const int64_t *since, assay_halfway *half)
 {
 	const assay_order *order = &half->order;
+	bool idle = needs != ASSAY_NEEDS_WORK && needs != ASSAY_NEEDS_DERIVED;
 	assay_step_times(run, order, since);
 	if (needs == ASSAY_NEEDS_FINDINGS)
 		start_worth(run, opts, half);
-	assay_gaps(run, order);
+	if (idle)
+		assay_gaps(run, order);
 	assay_calls(run, order);
-	assay_memory(run);
+	if (idle)
+		assay_memory(run);
 }
 
 void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_needs needs,
@@ -207,16 +210,15 @@ static bool tell_part(assay_run *run, const assay_report_opts *opts, assay_err *
 	return true;
 }
 
-/* What operators and kernels do, and what the device could. */
+/* What operators do. */
 static bool find_work(assay_run *run, const assay_report_opts *opts, assay_halfway *half,
-		      const assay_window *window, assay_err *err)
+		      assay_err *err)
 {
 	if (!assay_explain_graphs(run, opts->captures, err))
 		return false;
 	assay_ops(run, &half->order, &half->places);
 	assay_op_places_free(&half->places);
-	assay_counters(run);
-	return assay_compute(run, &half->order, window, opts->rates, err);
+	return true;
 }
 
 static bool analyze_job(assay_run *run, const assay_report_opts *opts, assay_halfway *half,
@@ -233,7 +235,10 @@ static bool analyze_job(assay_run *run, const assay_report_opts *opts, assay_hal
 		start_worth(run, opts, half);
 	assay_window_add_causes(run, order, window);
 	assay_hole_search_start(&holes, run, window);
-	bool ok = find_work(run, opts, half, window, err);
+	bool ok = find_work(run, opts, half, err);
+	if (ok)
+		assay_counters(run);
+	ok = ok && assay_compute(run, order, window, opts->rates, err);
 	if (ok) {
 		assay_metrics(run, opts, window);
 		assay_checks(run);
@@ -254,8 +259,8 @@ static bool prepare_job(assay_run *run, const assay_report_opts *opts, assay_hal
 			assay_err *err)
 {
 	assay_ranks(run);
-	assay_window window = assay_window_find(run, &half->order, opts->steps);
-	if (!find_work(run, opts, half, &window, err))
+	assay_window window = assay_window_bounds(run, &half->order, opts->steps);
+	if (!find_work(run, opts, half, err) || !assay_roof(run, &window, opts->rates, err))
 		return false;
 	derive_xla(run);
 	return true;

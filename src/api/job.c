@@ -250,7 +250,7 @@ bool assay_job_finish(assay_job *j, assay_run *run, assay_err *err)
 	memcpy(issues, run->part.issues, sizeof issues);
 	assay_bound_times(run);
 	/* rows of the other ranks come before findings are looked for */
-	assay_needs first = j->needs < ASSAY_NEEDS_WORK ? j->needs : ASSAY_NEEDS_WORK;
+	assay_needs first = j->needs < ASSAY_NEEDS_SOURCES ? j->needs : ASSAY_NEEDS_SOURCES;
 	assay_analyze_sources(run, &j->opts, first, &half);
 	memcpy(run->part.issues, issues, sizeof issues);
 	size_t kernels = run->part.t.kernel.n;

@@ -56,13 +56,15 @@ enum {
 				 ASSAY_LACKS_RECORDING,
 };
 
-/* What must be known of a run before it is written or shown; each has what the ones before have. */
+/* What must be known of a run before it is written or shown; each has what the ones before have,
+ * but as it says. */
 typedef enum assay_needs {
 	ASSAY_NEEDS_LINKS,    /* launches and waits */
 	ASSAY_NEEDS_ORDER,    /* kernels and steps: what happened, not yet why */
 	ASSAY_NEEDS_STEPS,    /* idle time of steps, how ranks waited for each other */
-	ASSAY_NEEDS_WORK,     /* what operators and kernels do, scopes */
-	ASSAY_NEEDS_DERIVED,  /* rows that assay_derive() makes */
+	ASSAY_NEEDS_WORK,     /* what operators and kernels do, scopes; without idle time */
+	ASSAY_NEEDS_DERIVED,  /* rows that assay_derive() makes; likewise */
+	ASSAY_NEEDS_SOURCES,  /* all that is said of each source on its own */
 	ASSAY_NEEDS_FINDINGS, /* every table */
 } assay_needs;
 
