@@ -253,12 +253,12 @@ void xplane_put_args(xplane_out *p, const assay_run *run, assay_sid args)
 	size_t from = p->event.out.n;
 	made->args = 0;
 	bool all = make_args(p, assay_text(run, args), made);
-	assay_str bytes = {p->event.out.p + from, p->event.out.n - from};
-	if (!all || bytes.n > REMEMBERED)
+	size_t n = p->event.out.n - from;
+	if (!all || n > REMEMBERED)
 		return;
-	assay_vec_reserve(&made->bytes, bytes.n + 1);
-	if (bytes.n)
-		memcpy(made->bytes.p, bytes.p, bytes.n);
+	assay_vec_reserve(&made->bytes, n + 1);
+	if (n) /* else the event may have no bytes at all yet */
+		memcpy(made->bytes.p, p->event.out.p + from, n);
 	made->args = args;
 }
 
