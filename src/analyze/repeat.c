@@ -454,6 +454,51 @@ static bool find_waits(const assay_gpu_table *gpu, const rows *work, size_t peri
 	return found;
 }
 
+/* Places of a name of products, runs of it once, when it comes as evenly in time as steps do. */
+static bool comes_evenly(const assay_gpu_table *gpu, const assay_sid *name, const rows *work,
+			 assay_sid product, rows *out)
+{
+	assay_vec(int64_t) apart = {0};
+	int64_t usual;
+	out->n = 0;
+	for (uint32_t i = 0; i < work->n; i++)
+		if (name[i] == product)
+			*assay_push(out) = i;
+	for (size_t i = 1; i < out->n; i++)
+		*assay_push(&apart) = gpu->ts[work->p[out->p[i]]] - gpu->ts[work->p[out->p[i - 1]]];
+	bool even = out->n >= MARKED_AT_LEAST && assay_mostly_even(apart.p, apart.n, 1, &usual) &&
+		    (out->p[out->n - 1] - out->p[0]) * 2 >= work->n;
+	assay_vec_free(&apart);
+	return even;
+}
+
+/* Kernels that a compiler tries again and again are no steps where the products of the program come
+ * rarely between them: the outer repetition is the step. Marks become those. */
+static bool find_products(const assay_tables *t, const rows *work, size_t period, rows *marks)
+{
+	enum { MANY = 20 }; /* times what repeats inside */
+	assay_arena scratch = {0};
+	rows at = {0};
+	bool found = false;
+	size_t inner =
+		marks->n > 1 ? (marks->p[marks->n - 1] - marks->p[0]) / (marks->n - 1) : period;
+	const assay_sid *name = first_of_runs(names_of_kinds(t, work, &scratch), work->n, &scratch);
+	for (size_t k = 0; inner && k < t->kernel.n && !found; k++) {
+		bool product = t->kernel.family[k] == ASSAY_FAMILY_GEMM ||
+			       t->kernel.family[k] == ASSAY_FAMILY_CONV;
+		found = product && comes_evenly(&t->gpu, name, work, t->kernel.name[k], &at) &&
+			(at.p[at.n - 1] - at.p[0]) / (at.n - 1) >= MANY * inner;
+	}
+	if (found) {
+		rows old = *marks;
+		*marks = at;
+		at = old;
+	}
+	assay_vec_free(&at);
+	assay_arena_free(&scratch);
+	return found;
+}
+
 static bool find_steps(assay_run *run, const assay_order *order, const assay_order_device *dev,
 		       const struct device_work *w)
 {
@@ -465,7 +510,9 @@ static bool find_steps(assay_run *run, const assay_order *order, const assay_ord
 	rows marks = {0};
 	bool marked = find_any_marks(t, w, &marks);
 	size_t period = marked ? 0 : find_period(&t->gpu, kernels);
-	if (find_layers(run, order, dev, kernels, period, &marks))
+	if (may_be_layers(&marks) && find_products(t, kernels, period, &marks))
+		marked = true;
+	else if (find_layers(run, order, dev, kernels, period, &marks))
 		marked = true;
 	else if (may_be_layers(&marks))
 		marked |= find_waits(&t->gpu, kernels, period, &marks);
@@ -590,6 +637,26 @@ TEST(steps_are_found_where_products_change_their_names)
 	const assay_step_table *s = &run->part.t.step;
 	CHECK_EQ(s->n, 7);
 	CHECK(s->ts[0] == 0 && s->ts[1] == 120 && s->dur[1] == 120);
+	assay_run_free(run);
+	return 0;
+}
+
+/* A tuner tries a kernel, not equally often, before the products of each step. */
+TEST(what_is_tried_before_each_step_is_no_step)
+{
+	char letters[4096];
+	static const int tries[] = {60, 66, 63, 70, 58, 64, 67};
+	size_t n = 0;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(tries); i++) {
+		for (int k = 0; k < tries[i]; k++, n += 2)
+			memcpy(letters + n, "fs", 2);
+		memcpy(letters + n, " AAAA ", 6);
+		n += 6;
+	}
+	letters[n] = 0;
+	assay_run *run = run_of(letters);
+	CHECK_EQ(run->part.t.step.n, 6); /* what the last one tries for is not there */
+	CHECK_EQ(run->part.t.step.dur[0], 66 * 20 + 40 + 100);
 	assay_run_free(run);
 	return 0;
 }
