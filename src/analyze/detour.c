@@ -12,12 +12,15 @@ static const struct row {
 	enum { NEEDED, GOES, OWN } work;
 	assay_detour way;
 } rows[] = {
+#define DETOUR_AS(cause, path, function, as, says, fix)                                            \
+	{ASSAY_WHY_##cause, path, function, NEEDED, {says, fix, ASSAY_WHY_##as}},
 #define DETOUR_IN(cause, path, function, work, says, fix)                                          \
-	{ASSAY_WHY_##cause, path, function, work, {says, fix}},
+	{ASSAY_WHY_##cause, path, function, work, {says, fix, ASSAY_WHY_COUNT}},
 #define DETOUR(cause, path, work, says, fix) DETOUR_IN(cause, path, "", work, says, fix)
 #include "analyze/detours.def"
 #undef DETOUR
 #undef DETOUR_IN
+#undef DETOUR_AS
 };
 
 enum { ROWS = ASSAY_COUNT_OF(rows), NONE = ROWS };
@@ -43,12 +46,20 @@ static bool lies_in(assay_str file, const char *path)
 	return false;
 }
 
+/* Names outside Python have their arguments behind them. */
+static bool is_called(assay_str function, const char *name)
+{
+	int64_t at = assay_str_find(function, name);
+	size_t end = (size_t)at + strlen(name);
+	return assay_str_ends(function, name) ||
+	       (*name && at >= 0 && end < function.n && function.p[end] == '(');
+}
+
 static uint8_t row_of(assay_str file, assay_str function, assay_why cause)
 {
 	uint8_t r = 0;
-	while (r < ROWS &&
-	       ((rows[r].cause != ASSAY_WHY_COUNT && rows[r].cause != cause) ||
-		!assay_str_ends(function, rows[r].function) || !lies_in(file, rows[r].path)))
+	while (r < ROWS && ((rows[r].cause != ASSAY_WHY_COUNT && rows[r].cause != cause) ||
+			    !is_called(function, rows[r].function) || !lies_in(file, rows[r].path)))
 		r++;
 	return r;
 }
@@ -97,7 +108,7 @@ assay_detour assay_detour_of(const assay_run *run, const assay_window *w, assay_
 	int64_t time[ROWS + 1] = {0}, all = 0;
 	uint8_t best = NONE;
 	if (!t->stack.n)
-		return (assay_detour){0};
+		return (assay_detour){.as = ASSAY_WHY_COUNT};
 	const uint8_t *of = assay_detours_of_stacks(run, cause, &scratch);
 	for (size_t i = 0; i < p->n; i++) {
 		uint32_t sample = p->sample[i], stack = p->stack[i];
@@ -114,7 +125,8 @@ assay_detour assay_detour_of(const assay_run *run, const assay_window *w, assay_
 		best = way != NONE && (best == NONE || time[way] > time[best]) ? way : best;
 	}
 	assay_arena_free(&scratch);
-	return best != NONE && time[best] * PART >= all ? rows[best].way : (assay_detour){0};
+	return best != NONE && time[best] * PART >= all ? rows[best].way
+							: (assay_detour){.as = ASSAY_WHY_COUNT};
 }
 
 static uint32_t add_call(assay_run *run, uint32_t caller, const char *file)
@@ -158,6 +170,35 @@ TEST(a_way_through_a_library_that_has_a_cure_is_told_by_its_files)
 		      "a tensor is made into text"));
 	CHECK(!assay_detour_of(run, &w, ASSAY_WHY_HOST_SYNC).says);
 	assay_run_free(run);
+	return 0;
+}
+
+TEST(functions_outside_python_are_known_by_the_name_before_their_arguments)
+{
+	CHECK(is_called(ASSAY_S("at::native::_pin_memory(at::Tensor const&)"), "pin_memory"));
+	CHECK(is_called(ASSAY_S("Queue.get"), "get") && is_called(ASSAY_S("Queue.get"), ""));
+	CHECK(!is_called(ASSAY_S("at::native::is_pinned(at::Tensor const&)"), "pin_memory"));
+	CHECK(!is_called(ASSAY_S("Queue.get_nowait"), "get"));
+	return 0;
+}
+
+/* What is taken out of another process's queue is input; what is put there is not. */
+TEST(a_batch_from_another_process_is_input)
+{
+	for (int put = 0; put < 2; put++) {
+		assay_run *run = assay_run_new();
+		assay_window w = {.to = 1000};
+		uint32_t main = add_call(run, ASSAY_NO_ROW, "train.py");
+		uint32_t queue =
+			add_call(run, main, "/usr/lib/python3.12/multiprocessing/queues.py");
+		run->part.t.code.function[run->part.t.stack.code[queue]] =
+			assay_sid_of(run, put ? "Queue.put" : "Queue.get");
+		add_part(run, ASSAY_WHY_HOST_PYTHON, 60, queue, ASSAY_NO_ROW);
+		assay_detour way = assay_detour_of(run, &w, ASSAY_WHY_HOST_PYTHON);
+		CHECK(way.says);
+		CHECK_EQ(way.as, put ? ASSAY_WHY_COUNT : ASSAY_WHY_HOST_DATA);
+		assay_run_free(run);
+	}
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 
 typedef struct assay_detour {
 	const char *says, *fix; /* NULL: no such way has a third of the time */
+	assay_why as;           /* the cause that it really is; ASSAY_WHY_COUNT: as it was found */
 } assay_detour;
 
 /* By row of stack, the innermost way it leads through, a number below assay_detours, among those

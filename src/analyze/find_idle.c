@@ -413,14 +413,69 @@ static void weigh_loader(const assay_run *run, const assay_find_ctx *c, uint32_t
 					     steps > 1 ? " a step" : ""));
 }
 
-/* The way of the host through libraries may say more than the cause does. */
-static void tell_detour(const assay_run *run, const assay_find_ctx *c, int cause, assay_found *f)
+/* The operator around a row that is in no other; ASSAY_NO_ROW: none is. */
+static uint32_t outermost_operator(const assay_host_table *h, uint32_t row)
+{
+	uint32_t best = ASSAY_NO_ROW;
+	for (uint32_t i = 0; i < h->n; i++)
+		if (h->kind[i] == ASSAY_HOST_OP && h->track[i] == h->track[row] &&
+		    h->ts[i] <= h->ts[row] && assay_host_end(h, i) >= assay_host_end(h, row) &&
+		    (best == ASSAY_NO_ROW || h->ts[i] < h->ts[best] ||
+		     (h->ts[i] == h->ts[best] && h->dur[i] > h->dur[best])))
+			best = i;
+	return best;
+}
+
+static const char on_host_advice[] =
+	"operators compute on the host: give them tensors that are on the device, do it once before the loop, or have loader workers do it";
+static const char pinning_advice[] =
+	"memory is pinned anew in every step: pin once and keep the buffer, or have the DataLoader do it ahead (pin_memory=True)";
+
+/* Operators that take long by themselves do not launch but compute, as on tensors of the host. */
+static bool compute_on_host(const assay_run *run, const assay_find_ctx *c, int64_t total)
+{
+	enum { LONG = 10 * ASSAY_SHORT_GAP };
+	const assay_gap_part_table *p = &run->part.t.gap_part;
+	int64_t sum = 0;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->cause[i] == ASSAY_WHY_HOST_OP && p->dur[i] >= LONG &&
+		    assay_gap_in_window(&run->part.t.gap, c->w, p->gap[i]))
+			sum += p->dur[i];
+	return sum * 3 > total * 2;
+}
+
+static void look_at_operators(const assay_run *run, const assay_find_ctx *c,
+			      const assay_idle_name *in, assay_found *f)
+{
+	const assay_host_table *h = &run->part.t.host;
+	/* what happens once is first use */
+	if (!in->name || !c->steps || f->once || !compute_on_host(run, c, f->total))
+		return;
+	uint32_t outer = in->time * 2 > f->total ? outermost_operator(h, in->row) : ASSAY_NO_ROW;
+	bool pins = outer != ASSAY_NO_ROW &&
+		    assay_str_find(assay_text(run, h->name[outer]), "pin_memory") >= 0;
+	f->fix = pins ? pinning_advice : on_host_advice;
+	if (outer != ASSAY_NO_ROW && h->name[outer] != in->name)
+		assay_found_add_fact(
+			f,
+			assay_printf(c->scratch, "called by %s",
+				     assay_fmt_safe(c->scratch, assay_text(run, h->name[outer]))));
+}
+
+/* The way of the host through libraries may say more than the cause does, or another one. */
+static void tell_detour(const assay_run *run, const assay_find_ctx *c, const struct idle *idle,
+			int cause, assay_found *f)
 {
 	assay_detour way = assay_detour_of(run, c->w, (assay_why)cause);
 	if (!way.says)
 		return;
 	f->fix = way.fix;
 	assay_found_add_fact(f, way.says);
+	if (way.as == ASSAY_WHY_COUNT)
+		return;
+	f->cause = assay_why_name[way.as];
+	f->text = assay_printf(c->scratch, "the GPU waits %s: %s", cost_words(c, idle, cause),
+			       way.says);
 }
 
 static assay_idle_named name_cause(const assay_run *run, const assay_find_ctx *c,
@@ -489,7 +544,9 @@ static assay_idle_named name_cause(const assay_run *run, const assay_find_ctx *c
 	f.fix = advice_of_call(c, &f, cause);
 	if (cause == ASSAY_WHY_HOST_SYNC && n.at == ASSAY_NO_ROW && !f.follows)
 		weigh_read_backs(run, c, &f);
-	tell_detour(run, c, cause, &f);
+	if (cause == ASSAY_WHY_HOST_OP)
+		look_at_operators(run, c, &in, &f);
+	tell_detour(run, c, idle, cause, &f);
 	n.found = f;
 	assay_idle_named_look(run, c, &n);
 	if (drained && n.leads)

@@ -52,6 +52,28 @@ def implicit_sync(rng):
     return body
 
 
+def host_tensors(pins):
+    """Operators that compute with tensors of the host, or fill pinned memory."""
+    def make(rng):
+        p = usual(rng)
+        dur = int(p["layers"] * p["kernel"] * rng.uniform(0.5, 2)) + 2000000
+
+        def compute(m):
+            begin = m.now
+            m.now += dur
+            m.row("cpu_op", "aten::copy_" if pins else "aten::triu", begin, dur)
+
+        def body(m, bad):
+            if bad:
+                m.inside("aten::pin_memory" if pins else "aten::where", lambda: compute(m))
+            m.copy(1 << 20)
+            model(m, p)
+            m.sync()
+            m.unseen(2000)
+        return body
+    return make
+
+
 def read_loop(rng):
     """A value of every parameter is computed and read back; the host is not ahead."""
     p, values = usual(rng), rng.randint(20, 60)
@@ -382,6 +404,8 @@ def late_rank(rng):
 CLASSES = {
     "loader": (loader, ["host_data"], "DataLoader"),
     "implicit_sync": (implicit_sync, ["host_sync"], "Synchronize|MemcpyAsync"),
+    "host_tensors": (host_tensors(False), ["host_op"], "compute on the host"),
+    "pinning": (host_tensors(True), ["host_op"], "memory is pinned anew"),
     "read_loop": (read_loop, ["host_sync"], "aten::item"),
     "pageable_copy": (pageable_copy, ["exposed_copy"], "Pageable"),
     "small_copies": (small_copies, ["small_copies", "host_sync", "exposed_copy"], "Memcpy|Synchronize"),
