@@ -8,6 +8,8 @@
 #include "base/median.h"
 #include "base/sort.h"
 #include "base/test.h"
+#include "model/by_hand.h"
+#include "model/steps.h"
 
 struct span {
 	uint32_t step;
@@ -222,15 +224,23 @@ bool assay_path_window_find(const assay_run *run, uint32_t group, int64_t step,
 
 /* ------------------------------------------------------------------ in the graph */
 
-/* Whether a row is what says where a step begins: its marker, or of a loop the call at its head. */
+/* Whether a row is what says where a step begins: its marker, of a loop the call at its head, else
+ * the update that ends the step before or the batch that begins it. */
 static bool begins_step(const assay_tables *t, uint32_t step, uint32_t host)
 {
-	if (t->host.ts[host] != t->step.ts[step])
-		return false;
-	return t->step.origin[step] == ASSAY_STEP_LOOP
-		       ? assay_is_call(t->host.kind[host])
-		       : t->host.dur[host] == t->step.dur[step] &&
-				 t->host.name[host] == t->step.name[step];
+	int64_t at = t->step.ts[step];
+	bool range = t->host.kind[host] == ASSAY_HOST_ANNOTATION;
+	switch (t->step.origin[step]) {
+	case ASSAY_STEP_LOOP:
+		return t->host.ts[host] == at && assay_is_call(t->host.kind[host]);
+	case ASSAY_STEP_OPTIMIZER:
+		return range && assay_host_end(&t->host, host) == at;
+	case ASSAY_STEP_BATCH:
+		return range && t->host.ts[host] == at;
+	default:
+		return t->host.ts[host] == at && t->host.dur[host] == t->step.dur[step] &&
+		       t->host.name[host] == t->step.name[step];
+	}
 }
 
 /* The thread that a step's marker or loop is on. */
@@ -362,5 +372,33 @@ TEST(steps_before_the_window_reach_back_a_few_queues_of_work)
 	CHECK_EQ(since_before(&s, 8), INT64_MIN); /* all there are */
 	CHECK_EQ(since_before(&s, 0), INT64_MIN);
 	assay_vec_free(&s);
+	return 0;
+}
+
+TEST(a_step_begins_with_its_marker_its_batch_or_behind_an_update)
+{
+	static const struct {
+		assay_step_origin origin;
+		assay_host_kind kind;
+		int64_t ts, dur;
+		bool begins;
+	} cases[] = {
+		{ASSAY_STEP_OPTIMIZER, ASSAY_HOST_ANNOTATION, 80, 20, true},
+		{ASSAY_STEP_OPTIMIZER, ASSAY_HOST_ANNOTATION, 100, 20, false},
+		{ASSAY_STEP_OPTIMIZER, ASSAY_HOST_OP, 80, 20, false},
+		{ASSAY_STEP_BATCH, ASSAY_HOST_ANNOTATION, 100, 20, true},
+		{ASSAY_STEP_LOOP, ASSAY_HOST_RUNTIME, 100, 5, true},
+		{ASSAY_STEP_LOOP, ASSAY_HOST_ANNOTATION, 100, 5, false},
+		{ASSAY_STEP_MARKER, ASSAY_HOST_ANNOTATION, 100, 50, true},
+		{ASSAY_STEP_MARKER, ASSAY_HOST_ANNOTATION, 100, 20, false},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
+		assay_run *run = assay_run_new();
+		uint32_t row =
+			assay_hand_host(run, cases[i].kind, "step", cases[i].ts, cases[i].dur);
+		assay_step_add(run, 0, 100, 150, 0, assay_sid_of(run, "step"), cases[i].origin);
+		CHECK_EQ(begins_step(&run->part.t, 0, row), cases[i].begins);
+		assay_run_free(run);
+	}
 	return 0;
 }
