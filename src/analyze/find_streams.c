@@ -3,6 +3,7 @@
 #include "analyze/finding.h"
 #include "analyze/idle_lines.h"
 #include "base/fmt.h"
+#include "model/grid.h"
 
 static const double worth_a_look = 0.05; /* of the window */
 
@@ -64,19 +65,14 @@ static int32_t units_of(const assay_run *run, int32_t device)
 
 /* Share of the device that a kernel fills at most; 1 where nothing tells. A block takes one
  * multiprocessor or less. */
-static double fill_of(const assay_run *run, const assay_find_ctx *c, uint32_t gpu, int32_t units)
+static double fill_of(const assay_grids *grids, uint32_t gpu, int32_t units)
 {
-	const assay_gpu_table *g = &run->part.t.gpu;
-	uint32_t source = run->part.t.track.source[g->track[gpu]];
-	double blocks = (double)g->grid_x[gpu] * (g->grid_y[gpu] ? g->grid_y[gpu] : 1) *
-			(g->grid_z[gpu] ? g->grid_z[gpu] : 1);
-	if (units <= 0 || blocks <= 0)
-		return 1;
-	if (c->vendor == ASSAY_VENDOR_AMD && !assay_has_trait(run, source, ASSAY_TRAIT_BLOCKS))
-		blocks /= (double)(g->block_x[gpu] ? g->block_x[gpu] : 1) *
-			  (g->block_y[gpu] ? g->block_y[gpu] : 1) *
-			  (g->block_z[gpu] ? g->block_z[gpu] : 1);
-	return blocks < units ? blocks / units : 1;
+	uint32_t grid[3];
+	double blocks = 1;
+	assay_grid_blocks(grids, gpu, grid);
+	for (int i = 0; i < 3; i++)
+		blocks *= i && !grid[i] ? 1 : grid[i];
+	return units > 0 && blocks > 0 && blocks < units ? blocks / units : 1;
 }
 
 /* ns of the window's compute that would be left to others if kernels lay side by side; fill: the
@@ -87,13 +83,14 @@ static int64_t room(const assay_run *run, const assay_find_ctx *c, double *fill)
 	const assay_order_device *d = &c->order->device.p[c->w->device];
 	int32_t units = units_of(run, run->part.t.device_time.device[c->w->device]);
 	double all = 0, filled = 0;
+	assay_grids grids = assay_grids_of(run, c->scratch);
 	for (size_t i = d->first; i < d->first + d->n; i++) {
 		uint32_t r = c->order->row[i];
 		if (c->order->classes[i] != ASSAY_CLASS_COMPUTE || g->dur[r] <= 0 ||
 		    !in_window(g, c->w, r))
 			continue;
 		all += (double)g->dur[r];
-		filled += (double)g->dur[r] * fill_of(run, c, r, units);
+		filled += (double)g->dur[r] * fill_of(&grids, r, units);
 	}
 	*fill = all > 0 ? filled / all : 1;
 	return (int64_t)((double)c->w->compute * (1 - *fill));

@@ -6,7 +6,7 @@
 
 #include "base/jsonw.h"
 #include "base/map.h"
-#include "write/grid.h"
+#include "model/grid.h"
 #include "write/lanes.h"
 #include "write/sources.h"
 #include "write/writer.h"

@@ -5,7 +5,7 @@
 #include "base/map.h"
 #include "base/proto.h"
 #include "model/perfetto.h"
-#include "write/grid.h"
+#include "model/grid.h"
 #include "write/sources.h"
 #include "write/writer.h"
 

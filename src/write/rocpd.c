@@ -11,7 +11,7 @@
 #include "base/sqlite.h"
 #include "base/test.h"
 #include "names/copies.h"
-#include "write/grid.h"
+#include "model/grid.h"
 #include "write/sdk_names.h"
 #include "write/sources.h"
 #include "write/writer.h"

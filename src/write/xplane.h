@@ -7,7 +7,7 @@
 #include "model/run.h"
 #include "model/scope_tree.h"
 #include "model/xplane.h"
-#include "write/grid.h"
+#include "model/grid.h"
 #include "write/sources.h"
 #include "write/writer.h"
 

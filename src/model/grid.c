@@ -1,4 +1,4 @@
-#include "write/grid.h"
+#include "model/grid.h"
 
 #include "base/test.h"
 

@@ -1,7 +1,7 @@
 /* Grids in the unit a format has: inputs for AMD count work-items, except those that say they count
  * blocks on every vendor's devices. */
-#ifndef ASSAY_WRITE_GRID_H
-#define ASSAY_WRITE_GRID_H
+#ifndef ASSAY_MODEL_GRID_H
+#define ASSAY_MODEL_GRID_H
 
 #include "model/run.h"
 
