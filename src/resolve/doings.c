@@ -78,12 +78,15 @@ static void read_stacks(doings *d)
 
 /* ---- one sample ---- */
 
-/* A descriptor may lead to another program, or another thread, instead of to data at rest. */
-static assay_doing at_end_of(assay_str file)
+static bool is_pipe(assay_str file)
 {
-	return assay_str_starts(file, "pipe:")         ? ASSAY_DOING_CHILD
-	       : assay_str_starts(file, "anon_inode:") ? ASSAY_DOING_LOCK
-						       : ASSAY_DOING_IO;
+	return assay_str_starts(file, "pipe:");
+}
+
+/* A descriptor that leads to another thread or process, not to data at rest. */
+static bool leads_to_others(assay_str file)
+{
+	return is_pipe(file) || assay_str_starts(file, "anon_inode:");
 }
 
 static assay_doing by_call(const assay_run *run, size_t i)
@@ -93,7 +96,7 @@ static assay_doing by_call(const assay_run *run, size_t i)
 	switch ((assay_call_kind)s->kind[i]) {
 	case ASSAY_CALL_READ:
 	case ASSAY_CALL_WRITE:
-		return at_end_of(file);
+		return leads_to_others(file) ? ASSAY_DOING_LOCK : ASSAY_DOING_IO;
 	case ASSAY_CALL_OPEN:
 	case ASSAY_CALL_SOCKET:
 		return ASSAY_DOING_IO;
@@ -321,6 +324,16 @@ static void find_lenders(const doings *d, uint16_t in)
 	assay_vec_free(&waiting);
 }
 
+/* Does the thread wait for what another process sends through a pipe, or takes from it? */
+static bool waits_for_process(const assay_run *run, uint32_t i)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t culprit = t->seen.culprit[i];
+	return culprit != ASSAY_NO_ROW && t->seen.doing[i] == ASSAY_DOING_LOCK &&
+	       is_pipe(assay_text(run, t->sample.file[i])) &&
+	       t->track.pid[t->sample.track[culprit]] != t->track.pid[t->sample.track[i]];
+}
+
 void assay_doings(assay_run *run)
 {
 	assay_tables *t = &run->part.t;
@@ -346,6 +359,9 @@ void assay_doings(assay_run *run)
 	for (size_t k = 0; k < t->sample.n; k++)
 		if (waits(run, d.rows[k]))
 			t->seen.culprit[d.rows[k]] = culprit_of(&d, d.rows[k], &at);
+	for (uint32_t i = 0; i < t->sample.n; i++)
+		if (waits_for_process(run, i))
+			t->seen.doing[i] = ASSAY_DOING_CHILD;
 	assay_arena_free(&d.scratch);
 }
 
@@ -424,7 +440,7 @@ TEST(what_a_thread_did_is_the_first_word_that_fits)
 	assay_doings(run);
 	static const uint8_t want[] = {
 		ASSAY_DOING_PYTHON,   ASSAY_DOING_NATIVE, ASSAY_DOING_GIL,   ASSAY_DOING_DATA,
-		ASSAY_DOING_DATA,     ASSAY_DOING_IMPORT, ASSAY_DOING_CHILD, ASSAY_DOING_IO,
+		ASSAY_DOING_DATA,     ASSAY_DOING_IMPORT, ASSAY_DOING_LOCK,  ASSAY_DOING_IO,
 		ASSAY_DOING_CPU_WAIT, ASSAY_DOING_CHILD,  ASSAY_DOING_CHILD, ASSAY_DOING_COMPILE,
 		ASSAY_DOING_COMPILE,  ASSAY_DOING_SYNC,   ASSAY_DOING_SYNC,  ASSAY_DOING_LOCK};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(want); i++)
@@ -450,6 +466,27 @@ TEST(who_waits_for_a_lock_waits_for_the_thread_that_works)
 	CHECK_EQ(t->seen.culprit[first], worker);
 	CHECK_EQ(t->seen.culprit[worker], ASSAY_NO_ROW);
 	assay_run_free(run);
+	return 0;
+}
+
+/* A pipe within a process is a queue between its threads. */
+TEST(a_pipe_from_another_process_is_waiting_for_a_program)
+{
+	for (int other = 0; other < 2; other++) {
+		assay_run *run = assay_run_new();
+		assay_tables *t = &run->part.t;
+		uint32_t own = hand_stack(run, "/home/me/train.py", "main", true);
+		uint32_t reads = hand_sample(run, 1, 5000000, own, ASSAY_THREAD_BLOCKED);
+		t->sample.kind[reads] = ASSAY_CALL_READ;
+		t->sample.file[reads] = assay_sid_of(run, "pipe:[12]");
+		uint32_t sends = hand_sample(run, 2, 5000000, own, ASSAY_THREAD_RUNNING);
+		if (other)
+			t->sample.track[sends] = assay_thread_track(&run->part, 2, 2);
+		assay_doings(run);
+		CHECK_EQ(t->seen.culprit[reads], sends);
+		CHECK_EQ(t->seen.doing[reads], other ? ASSAY_DOING_CHILD : ASSAY_DOING_LOCK);
+		assay_run_free(run);
+	}
 	return 0;
 }
 
