@@ -371,12 +371,14 @@ static void add_devices(assay_run *run, assay_str json)
 		int64_t major = -1, minor = -1, v;
 		d->source[r] = run->part.source;
 		for (assay_str key, s; assay_json_member(&j, &key);) {
-			bool name = assay_str_is(key, "name"), arch = assay_str_is(key, "arch");
-			if ((name || arch) && assay_json_peek(&j) == '"') {
+			assay_sid *text = assay_str_is(key, "name")     ? d->name
+					  : assay_str_is(key, "arch")   ? d->arch
+					  : assay_str_is(key, "vendor") ? d->vendor
+									: NULL;
+			if (text && assay_json_peek(&j) == '"') {
 				if (assay_json_text(&j, &s))
-					(name ? d->name : d->arch)[r] =
-						assay_intern(&run->part.strings,
-							     assay_json_unescape(&scratch, s));
+					text[r] = assay_intern(&run->part.strings,
+							       assay_json_unescape(&scratch, s));
 			} else if (!assay_json_i64(&j, &v)) {
 				continue;
 			} else if (assay_str_is(key, "id")) {
@@ -395,10 +397,12 @@ static void add_devices(assay_run *run, assay_str json)
 		}
 		/* AMD warps are 64 wide on every data-centre part; names settle the rest; compute
 		 * capabilities with warps of 32 are CUDA's */
-		assay_vendor vendor =
-			d->warp[r] == 64 || assay_str_starts(assay_text(run, d->arch[r]), "gfx")
-				? ASSAY_VENDOR_AMD
-				: assay_vendor_of_product(assay_text(run, d->name[r]));
+		assay_vendor vendor = assay_device_vendor(run, r);
+		if (vendor == ASSAY_VENDOR_UNKNOWN)
+			vendor = d->warp[r] == 64 || assay_str_starts(assay_text(run, d->arch[r]),
+								      "gfx")
+					 ? ASSAY_VENDOR_AMD
+					 : assay_vendor_of_product(assay_text(run, d->name[r]));
 		if (vendor == ASSAY_VENDOR_UNKNOWN && major >= 0 && d->warp[r] == 32)
 			vendor = ASSAY_VENDOR_NVIDIA;
 		d->vendor[r] = assay_sid_of(run, assay_vendor_name[vendor]);

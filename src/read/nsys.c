@@ -236,6 +236,35 @@ static void add_devices_of(nsys *n, int64_t pid, const device_number *list, size
 	}
 }
 
+static uint64_t device_key(uint32_t source, int64_t id)
+{
+	const int64_t key[] = {source, id};
+	return assay_hash(key, sizeof key, 0);
+}
+
+/* Devices that only work tells of: of them the maker is known. */
+static void add_devices_of_work(nsys *n)
+{
+	assay_tables *t = &n->part->t;
+	assay_map known = {0};
+	for (uint32_t d = 0; d < t->device.n; d++)
+		*assay_map_at(&known, device_key(t->device.source[d], t->device.id[d])) = d;
+	for (uint32_t i = 0; i < t->track.n; i++) {
+		int64_t id = t->track.pid[i];
+		if (t->track.kind[i] != ASSAY_TRACK_STREAM || id < 0 || id > INT32_MAX ||
+		    assay_map_get(&known, device_key(n->first, id)) != ASSAY_MAP_ABSENT)
+			continue;
+		uint32_t *slot = assay_map_at(&known, device_key(t->track.source[i], id));
+		if (*slot != ASSAY_MAP_ABSENT)
+			continue;
+		uint32_t d = *slot = assay_add(t, ASSAY_T_device);
+		t->device.source[d] = t->track.source[i];
+		t->device.id[d] = (int32_t)id;
+		t->device.vendor[d] = assay_intern_z(&n->part->strings, "nvidia");
+	}
+	assay_map_free(&known);
+}
+
 static void read_devices(nsys *n)
 {
 	assay_vec(device_number) list = {0};
@@ -258,6 +287,7 @@ static void read_devices(nsys *n)
 	n->part->source = n->first;
 	if (!any)
 		add_devices_of(n, -1, list.p, list.n);
+	add_devices_of_work(n);
 	assay_vec_free(&list);
 	assay_vec_free(&pids);
 }

@@ -79,6 +79,8 @@ static void put_devices(chrome_out *c)
 		assay_jsonw_open_flat(&c->w, NULL, '{');
 		assay_jsonw_i64(&c->w, "id", d->id[i]);
 		assay_jsonw_str(&c->w, "name", assay_text(c->run, d->name[i]));
+		if (!d->name[i] && assay_device_vendor(c->run, i)) /* names tell it */
+			assay_jsonw_str(&c->w, "vendor", assay_text(c->run, d->vendor[i]));
 		if (d->memory[i] >= 0)
 			assay_jsonw_i64(&c->w, "totalGlobalMem", d->memory[i]);
 		if (assay_str_starts(arch, "sm_") &&
