@@ -138,8 +138,7 @@ static void add_copies(const assay_run *run, const assay_find_ctx *c, int64_t to
 	if (s.bytes[most] && s.time[most])
 		f.fact[1] = assay_printf(
 			c->scratch, "%s of them at %s/s", assay_fmt_bytes(bytes, s.bytes[most]),
-			assay_fmt_bytes(rate, (uint64_t)((double)s.bytes[most] * 1e9 /
-							 (double)s.time[most])));
+			assay_fmt_bytes(rate, (double)s.bytes[most] * 1e9 / (double)s.time[most]));
 	if (s.pageable * 2 > s.time[most])
 		f.fact[f.fact[1] ? 2 : 1] = "most of that is pageable memory";
 	assay_finding_add(c, &f);

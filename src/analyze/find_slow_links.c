@@ -65,7 +65,7 @@ static void find_slow_links(assay_run *run, const assay_find_ctx *c)
 	f.fact[0] = assay_printf(c->scratch, "%s of %s moves %s/s, the links give %s/s",
 				 assay_z(run, t->name[worst]),
 				 assay_fmt_bytes(bytes, (uint64_t)t->bytes[worst]),
-				 assay_fmt_bytes(rate, (uint64_t)(t->bus_bw[worst] * (1 << 30))),
+				 assay_fmt_bytes(rate, t->bus_bw[worst] * (1 << 30)),
 				 assay_fmt_bytes(gives, (uint64_t)links));
 	if (!told)
 		f.fact[1] = "that all ranks are on one machine is a guess";

@@ -17,27 +17,30 @@ static const char *in_units(char *buf, double v, const char *const *unit, const 
 		i--;
 	double x = m / size[i];
 	int decimals = i == 0 || x >= 100 ? 0 : x >= 10 ? 1 : 2;
-	snprintf(buf, ASSAY_FMT, "%s%.*f %s", v < 0 ? "-" : "", decimals, x, unit[i]);
+	if (x < 1e15)
+		snprintf(buf, ASSAY_FMT, "%s%.*f %s", v < 0 ? "-" : "", decimals, x, unit[i]);
+	else /* of damaged files */
+		snprintf(buf, ASSAY_FMT, "%.2e %s", v / size[n - 1], unit[n - 1]);
 	return buf;
-}
-
-const char *assay_fmt_time(char buf[ASSAY_FMT], int64_t ns)
-{
-	static const char *const unit[] = {"ns", "us", "ms", "s"};
-	static const double size[] = {1, 1e3, 1e6, 1e9};
-	return in_units(buf, (double)ns, unit, size, 4);
 }
 
 const char *assay_fmt_ns(char buf[ASSAY_FMT], double ns)
 {
-	return isnan(ns) ? "unknown" : assay_fmt_time(buf, (int64_t)ns);
+	static const char *const unit[] = {"ns", "us", "ms", "s"};
+	static const double size[] = {1, 1e3, 1e6, 1e9};
+	return isnan(ns) ? "unknown" : in_units(buf, trunc(ns), unit, size, 4);
 }
 
-const char *assay_fmt_bytes(char buf[ASSAY_FMT], uint64_t bytes)
+const char *assay_fmt_time(char buf[ASSAY_FMT], int64_t ns)
+{
+	return assay_fmt_ns(buf, (double)ns);
+}
+
+const char *assay_fmt_bytes(char buf[ASSAY_FMT], double bytes)
 {
 	static const char *const unit[] = {"B", "kB", "MB", "GB", "TB"};
 	static const double size[] = {1, 1e3, 1e6, 1e9, 1e12};
-	return in_units(buf, (double)bytes, unit, size, 5);
+	return in_units(buf, bytes, unit, size, 5);
 }
 
 const char *assay_fmt_count(char buf[ASSAY_FMT], uint64_t n)
@@ -109,6 +112,7 @@ TEST(times_have_three_digits_and_a_unit)
 	CHECK(!strcmp(assay_fmt_time(b, 1230), "1.23 us"));
 	CHECK(!strcmp(assay_fmt_time(b, -3000000000), "-3.00 s"));
 	CHECK(!strcmp(assay_fmt_bytes(b, 373294), "373 kB"));
+	CHECK(!strcmp(assay_fmt_bytes(b, 4.5036e21), "4503600000 TB"));
 	CHECK(!strcmp(assay_fmt_count(b, 1234567), "1,234,567"));
 	CHECK(!strcmp(assay_fmt_count(b, 12), "12"));
 	return 0;

@@ -7,10 +7,10 @@
 
 enum { ASSAY_FMT = 32 };
 
-const char *assay_fmt_time(char buf[ASSAY_FMT], int64_t ns);      /* 12.4 ms */
-const char *assay_fmt_ns(char buf[ASSAY_FMT], double ns);         /* the same; NaN: unknown */
-const char *assay_fmt_bytes(char buf[ASSAY_FMT], uint64_t bytes); /* 373 kB, powers of 1000 */
-const char *assay_fmt_count(char buf[ASSAY_FMT], uint64_t n);     /* 1,348 */
+const char *assay_fmt_time(char buf[ASSAY_FMT], int64_t ns);    /* 12.4 ms */
+const char *assay_fmt_ns(char buf[ASSAY_FMT], double ns);       /* the same; NaN: unknown */
+const char *assay_fmt_bytes(char buf[ASSAY_FMT], double bytes); /* 373 kB, powers of 1000 */
+const char *assay_fmt_count(char buf[ASSAY_FMT], uint64_t n);   /* 1,348 */
 
 static inline double assay_percent(int64_t part, int64_t whole) /* 0 of nothing */
 {

@@ -75,8 +75,7 @@ static const char *rate_text(assay_printout *p, const copy_sum *s)
 {
 	double rate = per_second(s);
 	char t[ASSAY_FMT];
-	return rate > 0 ? assay_printf(&p->scratch, "%s/s", assay_fmt_bytes(t, (uint64_t)rate))
-			: "-";
+	return rate > 0 ? assay_printf(&p->scratch, "%s/s", assay_fmt_bytes(t, rate)) : "-";
 }
 
 void assay_copies_text(assay_printout *p)
