@@ -31,6 +31,28 @@ static int by_count(const void *a, const void *b)
 	return assay_then(ASSAY_CMP(x->n, y->n), ASSAY_CMP(x->first, y->first));
 }
 
+/* Places of one name. */
+static void places_of(const assay_sid *name, size_t n, assay_sid which, rows *out)
+{
+	out->n = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (name[i] == which)
+			*assay_push(out) = i;
+}
+
+/* Between two places and more, in the mean. */
+static size_t distance(const rows *at)
+{
+	return (at->p[at->n - 1] - at->p[0]) / (at->n - 1);
+}
+
+static void swap(rows *a, rows *b)
+{
+	rows old = *a;
+	*a = *b;
+	*b = old;
+}
+
 /* Names of the work, place by place. */
 static const assay_sid *names_of(const assay_gpu_table *gpu, const rows *work, assay_arena *a)
 {
@@ -130,10 +152,7 @@ static bool marks_evenly(const assay_sid *name, const rows *work, assay_sid mark
 {
 	assay_vec(int64_t) apart = {0};
 	int64_t usual;
-	out->n = 0;
-	for (uint32_t i = 0; i < work->n; i++)
-		if (name[i] == mark)
-			*assay_push(out) = i;
+	places_of(name, work->n, mark, out);
 	for (size_t i = 1; i < out->n; i++)
 		*assay_push(&apart) = out->p[i] - out->p[i - 1];
 	bool even = apart.n && assay_mostly_even(apart.p, apart.n, 2, &usual) &&
@@ -239,7 +258,7 @@ static void add_step(assay_run *run, uint32_t source, int64_t ts, int64_t end, i
 static void add_marked(assay_run *run, uint32_t source, const rows *work, const rows *marks)
 {
 	const assay_gpu_table *gpu = &run->part.t.gpu;
-	size_t usual = (marks->p[marks->n - 1] - marks->p[0]) / (marks->n - 1);
+	size_t usual = distance(marks);
 	bool cut = (work->n - marks->p[marks->n - 1]) * 4 < usual * 3;
 	for (size_t i = 0; i < marks->n - cut; i++) {
 		size_t next = i + 1 < marks->n ? marks->p[i + 1] : marks->p[i] + usual;
@@ -342,11 +361,8 @@ static bool find_layers(const assay_run *run, const assay_order *order,
 	to_all(order, dev, work, &units);
 	bool found = assay_pauses_find(run, &all, &units, &steps);
 	to_kernels(gpu, &all, &steps);
-	if (found) {
-		rows old = *marks;
-		*marks = steps;
-		steps = old;
-	}
+	if (found)
+		swap(marks, &steps);
 	assay_vec_free(&steps);
 	assay_vec_free(&units);
 	assay_vec_free(&all);
@@ -380,8 +396,7 @@ static bool find_any_marks(const assay_tables *t, const struct device_work *w, r
 /* Marks at so short a distance, or none. */
 static bool may_be_layers(const rows *marks)
 {
-	return marks->n < 2 ||
-	       (marks->p[marks->n - 1] - marks->p[0]) / (marks->n - 1) < FEW_KERNELS;
+	return marks->n < 2 || distance(marks) < FEW_KERNELS;
 }
 
 /* From which length on waits are long: where lengths in falling order drop most, and to less than a
@@ -421,7 +436,7 @@ static bool repeats_at(const assay_gpu_table *gpu, const rows *work, const rows 
 	size_t even = 0;
 	if (at->n <= FEWEST_STEPS)
 		return false;
-	size_t last = at->p[at->n - 1], apart = (last - at->p[0]) / (at->n - 1);
+	size_t last = at->p[at->n - 1], apart = distance(at);
 	for (size_t i = 1; i < at->n; i++)
 		even += at->p[i] - at->p[i - 1] == apart;
 	return apart > period && apart >= SHORTEST && even * 10 >= (at->n - 1) * 9 &&
@@ -442,13 +457,10 @@ static bool find_waits(const assay_gpu_table *gpu, const rows *work, size_t peri
 			of_marks += wait[i];
 		}
 	if (marks->n > 1)
-		period = (marks->p[marks->n - 1] - marks->p[0]) / (marks->n - 1);
+		period = distance(marks);
 	bool found = of_marks * 2 > all && repeats_at(gpu, work, &at, period);
-	if (found) {
-		rows old = *marks;
-		*marks = at;
-		at = old;
-	}
+	if (found)
+		swap(marks, &at);
 	assay_vec_free(&at);
 	assay_arena_free(&scratch);
 	return found;
@@ -460,10 +472,7 @@ static bool comes_evenly(const assay_gpu_table *gpu, const assay_sid *name, cons
 {
 	assay_vec(int64_t) apart = {0};
 	int64_t usual;
-	out->n = 0;
-	for (uint32_t i = 0; i < work->n; i++)
-		if (name[i] == product)
-			*assay_push(out) = i;
+	places_of(name, work->n, product, out);
 	for (size_t i = 1; i < out->n; i++)
 		*assay_push(&apart) = gpu->ts[work->p[out->p[i]]] - gpu->ts[work->p[out->p[i - 1]]];
 	bool even = out->n >= MARKED_AT_LEAST && assay_mostly_even(apart.p, apart.n, 1, &usual) &&
@@ -480,20 +489,16 @@ static bool find_products(const assay_tables *t, const rows *work, size_t period
 	assay_arena scratch = {0};
 	rows at = {0};
 	bool found = false;
-	size_t inner =
-		marks->n > 1 ? (marks->p[marks->n - 1] - marks->p[0]) / (marks->n - 1) : period;
+	size_t inner = marks->n > 1 ? distance(marks) : period;
 	const assay_sid *name = first_of_runs(names_of_kinds(t, work, &scratch), work->n, &scratch);
 	for (size_t k = 0; inner && k < t->kernel.n && !found; k++) {
 		bool product = t->kernel.family[k] == ASSAY_FAMILY_GEMM ||
 			       t->kernel.family[k] == ASSAY_FAMILY_CONV;
 		found = product && comes_evenly(&t->gpu, name, work, t->kernel.name[k], &at) &&
-			(at.p[at.n - 1] - at.p[0]) / (at.n - 1) >= MANY * inner;
+			distance(&at) >= MANY * inner;
 	}
-	if (found) {
-		rows old = *marks;
-		*marks = at;
-		at = old;
-	}
+	if (found)
+		swap(marks, &at);
 	assay_vec_free(&at);
 	assay_arena_free(&scratch);
 	return found;
