@@ -98,7 +98,7 @@ def whoever_is_killed_the_records_are_kept():
             r.end()
             recover(r.run)
         check(r)
-        shutil.rmtree(r.run)
+        shutil.rmtree(r.run, ignore_errors=True)  # env.json may still be coming: its process outlives assay
 
 
 @test
