@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/fmt.h"
+#include "base/test.h"
 #include "render/report.h"
 
 typedef struct tally {
@@ -184,7 +185,7 @@ void assay_recorded_text(FILE *out, const assay_recorded *r, const assay_run *ru
 		fprintf(out, "  note: %s\n", assay_z(run, w->text[i]));
 	if (r->note)
 		fprintf(out, "  note: %s\n", r->note);
-	if (!n.processes && missed_any(r))
+	if (!n.processes && (r->kept || missed_any(r)))
 		fprintf(out, "  there is no trace\n");
 	else if (!n.processes)
 		fprintf(out, "  the command was not seen to use a GPU%s: there is no trace\n",
@@ -200,4 +201,18 @@ void assay_recovered_text(FILE *out, const assay_recorded *r, const assay_run *r
 		r->dir);
 	assay_ledger_text(out, "  ", run);
 	print_leftovers(out, r);
+}
+
+TEST(what_could_not_be_written_was_seen)
+{
+	char text[4096];
+	assay_run *run = assay_run_new();
+	FILE *out = fmemopen(text, sizeof text, "w");
+	assay_recorded_text(out, &(assay_recorded){.dir = "/run", .kept = 7, .can_record = true},
+			    run);
+	fclose(out);
+	CHECK(strstr(text, "assay record --recover /run") && strstr(text, "there is no trace"));
+	CHECK(!strstr(text, "not seen to use a GPU"));
+	assay_run_free(run);
+	return 0;
 }
