@@ -6,6 +6,7 @@
 #include "api/convert_each.h"
 #include "base/fmt.h"
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "read/reader.h"
 #include "resolve/resolve.h"
 #include "write/writer.h"
@@ -21,8 +22,8 @@ static void list_writers(void)
 {
 	for (size_t i = 0; i < assay_writer_count; i++) {
 		const assay_writer *w = assay_writers[i];
-		fprintf(stderr, "  --to %-15s %-20s %s\n", w->name,
-			strcmp(w->exts[0], "/") ? w->exts[0] : "folder/", w->about);
+		assay_say("  --to %-15s %-20s %s", w->name,
+			  strcmp(w->exts[0], "/") ? w->exts[0] : "folder/", w->about);
 	}
 }
 
@@ -32,10 +33,10 @@ static const assay_writer *choose_writer(const struct convert_args *a, const cha
 	if (w)
 		return w;
 	if (a->to)
-		fprintf(stderr, "assay convert: no format is called '%s'; there are:\n", a->to);
+		assay_say("assay convert: no format is called '%s'; there are:", a->to);
 	else
-		fprintf(stderr,
-			"assay convert: the name %s does not say which format to write; use --to, or one of these ends (.gz and .zst compress):\n",
+		assay_say(
+			"assay convert: the name %s does not say which format to write; use --to, or one of these ends (.gz and .zst compress):",
 			path);
 	list_writers();
 	return NULL;
@@ -52,8 +53,8 @@ static void say_joined(const assay_run *run)
 	for (size_t i = 0; i < t->gpu.n; i++)
 		*assay_map_at(&seen, assay_group_of(t, t->track.source[t->gpu.track[i]])) = 1;
 	if (seen.n > 1)
-		fprintf(stderr,
-			"assay: %zu traces go into one file; tools that take a file for a rank take them for one\n",
+		assay_say(
+			"assay: %zu traces go into one file; tools that take a file for a rank take them for one",
 			(size_t)seen.n);
 	assay_map_free(&seen);
 }
@@ -61,8 +62,7 @@ static void say_joined(const assay_run *run)
 static void tell_lacks(const assay_writer *w, const char *text)
 {
 	if (text)
-		fprintf(stderr, "assay: not written, for %s has no place for it: %s\n", w->name,
-			text);
+		assay_say("assay: not written, for %s has no place for it: %s", w->name, text);
 }
 
 static bool write_and_tell(assay_run *run, const assay_writer *w, const char *out,
@@ -83,13 +83,12 @@ static int end_each(const assay_convert_each *c)
 	char x[ASSAY_FMT];
 	tell_lacks(c->writer, c->lacks.text);
 	if (c->left)
-		fprintf(stderr,
-			"assay: %s files of no single process (telemetry, facts) are not written\n",
-			assay_fmt_count(x, c->left));
+		assay_say("assay: %s files of no single process (telemetry, facts) are not written",
+			  assay_fmt_count(x, c->left));
 	if (c->failed) {
 		assay_cmd_error(&c->err);
-		fprintf(stderr, "assay: %s of the processes could not be written\n",
-			assay_fmt_count(x, c->failed));
+		assay_say("assay: %s of the processes could not be written",
+			  assay_fmt_count(x, c->failed));
 	}
 	return c->failed ? ASSAY_EXIT_FAIL : ASSAY_EXIT_OK;
 }
@@ -132,14 +131,13 @@ static int convert_run(const void *args, char **operands, int n)
 	if (!w)
 		return ASSAY_EXIT_USAGE;
 	if (a->each && (!w->write || a->ranks)) {
-		fprintf(stderr,
-			!w->write ? "assay convert: %s is a folder already; --each writes files\n"
-				  : "assay convert: %s with --each writes all ranks\n",
-			w->name);
+		assay_say(!w->write ? "assay convert: %s is a folder already; --each writes files"
+				    : "assay convert: %s with --each writes all ranks",
+			  w->name);
 		return ASSAY_EXIT_USAGE;
 	}
 	if (!w->write && !strcmp(out, "-")) {
-		fprintf(stderr, "assay convert: tables go into a folder, not to standard output\n");
+		assay_say("assay convert: tables go into a folder, not to standard output");
 		return ASSAY_EXIT_USAGE;
 	}
 	int status = ASSAY_EXIT_OK;

@@ -16,6 +16,7 @@
 #include "base/test.h"
 #include "cmd/cmd.h"
 #include "cmd/record.h"
+#include "cmd/say.h"
 
 enum { ANSWER_MAX = 1 << 20 };
 
@@ -103,7 +104,7 @@ static bool add_run(all_asked *out, assay_arena *a, const char *run)
 	if (fd >= 0)
 		*assay_push(out) = (asked){.run = run, .fd = fd};
 	else if (!add_inside(out, a, run)) {
-		fprintf(stderr, "assay: cannot reach %s: %s\n", run, why_not(why));
+		assay_say("assay: cannot reach %s: %s", run, why_not(why));
 		return false;
 	}
 	return true;
@@ -120,8 +121,8 @@ static bool read_answer(asked *r, assay_arena *a)
 	memset(text + n, 0, ASSAY_PAD);
 	r->answer = (assay_str){text, n};
 	if (!n)
-		fprintf(stderr, "assay: %s gave no answer: %s\n", r->run,
-			got < 0 ? strerror(errno) : "it ended, or you are not its user");
+		assay_say("assay: %s gave no answer: %s", r->run,
+			  got < 0 ? strerror(errno) : "it ended, or you are not its user");
 	return n;
 }
 
@@ -229,13 +230,13 @@ static bool show(const asked *r, bool json, assay_arena *a)
 	if (json)
 		printf("%.*s", (int)r->answer.n, r->answer.p);
 	else if (s.ok)
-		print_state(r->run, &s);
+		print_state(assay_fmt_safe(a, assay_str_of(r->run)), &s);
 	if (!s.ok)
-		fprintf(stderr, "assay: %s: %.*s\n", r->run, (int)s.error.n, s.error.p);
+		assay_say("assay: %s: %.*s", r->run, (int)s.error.n, s.error.p);
 	else if (s.late)
-		fprintf(stderr,
+		assay_say(
 			"assay: %s: %" PRIu64 " of %" PRIu64
-			" processes have not obeyed the last order yet; they will when they run again\n",
+			" processes have not obeyed the last order yet; they will when they run again",
 			r->run, s.late, s.processes);
 	return s.ok && !s.late;
 }
@@ -305,7 +306,8 @@ static int ctl_run(const void *args, char **operands, int n)
 				strlen(operands[n - 1]) > 255))
 		bad = "a mark's name is one line of at most 255 bytes";
 	if (bad) {
-		fprintf(stderr, "assay ctl: %s\nTry 'assay ctl --help'.\n", bad);
+		assay_say("assay ctl: %s", bad);
+		assay_say("Try 'assay ctl --help'.");
 		assay_arena_free(&m);
 		return ASSAY_EXIT_USAGE;
 	}

@@ -3,6 +3,7 @@
 
 #include "analyze/analyze.h"
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "render/report.h"
 
 enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };
@@ -51,7 +52,7 @@ static int judge(assay_diff *d, const assay_opt_list *limits)
 	int status = limits->n || d->same ? SAME : DIFFERENT;
 	for (size_t i = 0; i < limits->n; i++) {
 		if (!assay_diff_gate(d, limits->item[i], &err)) {
-			fprintf(stderr, "assay diff: --fail-if: %s\n", err.text);
+			assay_say("assay diff: --fail-if: %s", err.text);
 			return TROUBLE;
 		}
 		if (d->gates.p[i].failed)
@@ -65,18 +66,18 @@ static int diff_run(const void *args, char **operands, int n)
 	(void)n;
 	const struct diff_args *opts = args;
 	if (opts->json && opts->markdown) {
-		fprintf(stderr, "assay diff: --json and --markdown both want standard output\n");
+		assay_say("assay diff: --json and --markdown both want standard output");
 		return TROUBLE;
 	}
 	if (opts->json && opts->html && !strcmp(opts->html, "-")) {
-		fprintf(stderr, "assay diff: --html - and --json both want standard output\n");
+		assay_say("assay diff: --html - and --json both want standard output");
 		return TROUBLE;
 	}
 	int status = TROUBLE;
 	assay_run *a = read_run(operands[0]), *b = a ? read_run(operands[1]) : NULL;
 	if (b && !has_anything(a) && !has_anything(b))
-		fprintf(stderr,
-			"assay diff: neither has GPU work or steps, so there is nothing to compare; `assay env diff` compares environments\n");
+		assay_say(
+			"assay diff: neither has GPU work or steps, so there is nothing to compare; `assay env diff` compares environments");
 	else if (b) {
 		assay_diff d;
 		assay_diff_runs(&d, a, b, NULL);

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/output.h"
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "envs/catalog.h"
 #include "render/env.h"
 
@@ -101,12 +102,12 @@ static int print_field(assay_str json, const char *path)
 		printf("%.*s\n", (int)v.n, v.p);
 	} else {
 		status = ASSAY_EXIT_FAIL;
-		fprintf(stderr, "assay env: there is no field '%s'; beside it there are:", path);
+		assay_say_on("assay env: there is no field '%s'; beside it there are:", path);
 		assay_json j = assay_json_on(at.p, at.n);
 		if (assay_json_peek(&j) == '{' && assay_json_enter(&j, '{'))
 			while (assay_json_member(&j, &key) && assay_json_skip(&j, NULL))
-				fprintf(stderr, " %.*s", (int)key.n, key.p);
-		fprintf(stderr, "\n");
+				assay_say_on(" %.*s", (int)key.n, key.p);
+		fputc('\n', stderr);
 	}
 	assay_arena_free(&a);
 	return status;
@@ -206,7 +207,7 @@ static int env_run(const void *args, char **operands, int n)
 	memcpy(vars, a->vars.item, a->vars.n * sizeof *vars);
 	for (size_t i = 0; i < a->vars.n; i++)
 		if (!strchr(vars[i], '=')) {
-			fprintf(stderr, "assay env: --env takes NAME=VALUE, not '%s'\n", vars[i]);
+			assay_say("assay env: --env takes NAME=VALUE, not '%s'", vars[i]);
 			return ASSAY_EXIT_USAGE;
 		}
 	assay_env_opts opts = {.size = sizeof opts,

@@ -4,6 +4,7 @@
 
 #include "api/query.h"
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "render/env.h"
 
 enum { EXIT_SAME = 0, EXIT_DIFFERENT = 1, EXIT_TROUBLE = 2 };
@@ -40,11 +41,11 @@ static bool words_known(const char *list)
 		assay_str word = assay_str_cut(&rest, ',');
 		if (is_word(word))
 			continue;
-		fprintf(stderr, "assay env diff: --fail-on does not know '%.*s'; there are",
-			(int)word.n, word.p);
+		assay_say_on("assay env diff: --fail-on does not know '%.*s'; there are",
+			     (int)word.n, word.p);
 		for (int g = 0; g < ASSAY_ENV_GROUPS; g++)
-			fprintf(stderr, " %s,", assay_env_group_word[g]);
-		fprintf(stderr, " absent, unknown, any\n");
+			assay_say_on(" %s,", assay_env_group_word[g]);
+		assay_say(" absent, unknown, any");
 		return false;
 	}
 	return true;
@@ -80,7 +81,7 @@ static int diff_run(const void *args, char **operands, int n)
 	assay_err err = {0};
 	int status = EXIT_TROUBLE;
 	if (n + (a->baseline != NULL) < 2) {
-		fprintf(stderr, "assay env diff: two snapshots are needed\n");
+		assay_say("assay env diff: two snapshots are needed");
 		return EXIT_TROUBLE;
 	}
 	if (a->fail_on && !words_known(a->fail_on))

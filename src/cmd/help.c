@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 
 /* Date of this version's manual; CHANGELOG.md has the same. */
 #define RELEASED "2026-11-15"
@@ -205,7 +206,7 @@ static int help_run(const void *args, char **operands, int n)
 	int used = 0;
 	const assay_cmd *cmd = n ? assay_cmd_find(operands, n, &used) : NULL;
 	if (used < n) {
-		fprintf(stderr, "assay help: there is no command '%s'\n", operands[used]);
+		assay_say("assay help: there is no command '%s'", operands[used]);
 		return ASSAY_EXIT_USAGE;
 	}
 	if (a->list)

@@ -3,6 +3,7 @@
 
 #include "base/jsonw.h"
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "model/findings.h"
 #include "read/reader.h"
 #include "render/info.h"
@@ -130,8 +131,7 @@ static int info_run(const void *args, char **operands, int n)
 {
 	const struct info_args *a = args;
 	if (a->schema && n) {
-		fprintf(stderr,
-			"assay info: --schema is of no input; what is in one comes without\n");
+		assay_say("assay info: --schema is of no input; what is in one comes without");
 		return ASSAY_EXIT_USAGE;
 	}
 	if (a->schema) {
@@ -139,7 +139,7 @@ static int info_run(const void *args, char **operands, int n)
 		return ASSAY_EXIT_OK;
 	}
 	if (!n) {
-		fprintf(stderr, "assay info: expected INPUT... or --schema\n");
+		assay_say("assay info: expected INPUT... or --schema");
 		return ASSAY_EXIT_USAGE;
 	}
 	struct tally t = {0};

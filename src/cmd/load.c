@@ -8,6 +8,7 @@
 #include "api/job.h"
 #include "base/fmt.h"
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "read/reader.h"
 #include "render/report.h"
 #include "wire/clock.h"
@@ -16,9 +17,9 @@
 void assay_cmd_error(const assay_err *err)
 {
 	if (err->pos)
-		fprintf(stderr, "assay: %s (at byte %" PRIu64 ")\n", err->text, err->pos);
+		assay_say("assay: %s (at byte %" PRIu64 ")", err->text, err->pos);
 	else
-		fprintf(stderr, "assay: %s\n", err->text);
+		assay_say("assay: %s", err->text);
 }
 
 int assay_cmd_status(const assay_err *err)
@@ -31,6 +32,8 @@ assay_cmd_progress assay_cmd_progress_now(void)
 	return (assay_cmd_progress){assay_clock(CLOCK_MONOTONIC) / 1000000, 0};
 }
 
+static const char CLEAR_LINE[] = "\r\033[K";
+
 void assay_cmd_show_progress(void *ctx, const char *path, uint64_t done, uint64_t total)
 {
 	assay_cmd_progress *p = ctx;
@@ -38,16 +41,16 @@ void assay_cmd_show_progress(void *ctx, const char *path, uint64_t done, uint64_
 	if (now - p->started_ms < 1000 || now - p->shown_ms < 100)
 		return;
 	p->shown_ms = now;
-	fprintf(stderr, "\r\033[Kreading %s: %" PRIu64 " MB", path, done / 1000000);
+	fputs(CLEAR_LINE, stderr);
+	assay_say_on("reading %s: %" PRIu64 " MB", path, done / 1000000);
 	if (total)
-		fprintf(stderr, " of %" PRIu64 " (%d%%)", total / 1000000,
-			(int)(100 * done / total));
+		assay_say_on(" of %" PRIu64 " (%d%%)", total / 1000000, (int)(100 * done / total));
 }
 
 void assay_cmd_end_progress(const assay_cmd_progress *p)
 {
 	if (p->shown_ms)
-		fprintf(stderr, "\r\033[K");
+		fputs(CLEAR_LINE, stderr);
 }
 
 /* Files that could not be read beside others that could: said at once, whatever the command prints.
@@ -56,16 +59,13 @@ static void name_broken(const assay_run *run)
 {
 	enum { NAMED = 8 };
 	const assay_warning_table *w = &run->part.t.warning;
-	assay_arena scratch = {0};
 	size_t broken = 0;
 	for (size_t i = 0; i < w->n; i++)
 		if (assay_str_is(assay_text(run, w->id[i]), "broken_file") && broken++ < NAMED)
-			fprintf(stderr, "assay: %s; going on without it\n",
-				assay_fmt_safe(&scratch, assay_text(run, w->text[i])));
+			assay_say("assay: %s; going on without it", assay_z(run, w->text[i]));
 	if (broken > NAMED)
-		fprintf(stderr, "assay: %zu more files cannot be read; going on without them\n",
-			broken - NAMED);
-	assay_arena_free(&scratch);
+		assay_say("assay: %zu more files cannot be read; going on without them",
+			  broken - NAMED);
 }
 
 void assay_cmd_losses(const assay_run *run)
@@ -74,8 +74,9 @@ void assay_cmd_losses(const assay_run *run)
 	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
 		if (run->part.issues[i] && strcmp(assay_issue_infos[i].severity, "info") &&
 		    i != ASSAY_ISSUE_broken_file) /* named when it was met */
-			fprintf(stderr, "assay: met in the input: %s %s\n",
-				assay_fmt_count(n, run->part.issues[i]), assay_issue_infos[i].text);
+			assay_say("assay: met in the input: %s %s",
+				  assay_fmt_count(n, run->part.issues[i]),
+				  assay_issue_infos[i].text);
 }
 
 bool assay_cmd_is_input(const assay_run *run, const char *cmd, const char *out)
@@ -84,7 +85,7 @@ bool assay_cmd_is_input(const assay_run *run, const char *cmd, const char *out)
 	bool file = stat(out, &st) == 0 && S_ISREG(st.st_mode); /* a terminal may well be both */
 	if (!file || !assay_is_input(run, out))
 		return false;
-	fprintf(stderr, "assay %s: %s is an input; the output needs another name\n", cmd, out);
+	assay_say("assay %s: %s is an input; the output needs another name", cmd, out);
 	return true;
 }
 
@@ -93,8 +94,8 @@ static void name_twins(const assay_run *run)
 	uint64_t n = run->part.issues[ASSAY_ISSUE_same_file];
 	char count[ASSAY_FMT];
 	if (n)
-		fprintf(stderr,
-			"assay: %s of the files are given twice, or links to others; each is read once\n",
+		assay_say(
+			"assay: %s of the files are given twice, or links to others; each is read once",
 			assay_fmt_count(count, n));
 }
 
@@ -183,12 +184,12 @@ static void say_ranks_shown(const assay_run *run, size_t sources, size_t all)
 	size_t shown = assay_ranks_of(run, sources);
 	if (shown == all)
 		return;
-	fprintf(stderr, "assay: shown are %zu of %zu ranks (", shown, all);
+	assay_say_on("assay: shown are %zu of %zu ranks (", shown, all);
 	for (uint32_t i = 0, named = 0; i < sources && named < NAMED; i++)
 		if (assay_group_of(t, i) == i && t->source.rank[i] >= 0)
-			fprintf(stderr, "%s%d", named++ ? ", " : "", t->source.rank[i]);
-	fprintf(stderr, "%s); --ranks LIST chooses others, --ranks all reads every one\n",
-		shown > NAMED ? ", ..." : "");
+			assay_say_on("%s%d", named++ ? ", " : "", t->source.rank[i]);
+	assay_say("%s); --ranks LIST chooses others, --ranks all reads every one",
+		  shown > NAMED ? ", ..." : "");
 }
 
 assay_run *assay_cmd_events(char **operands, int n, const char *ranks, assay_needs needs,

@@ -7,6 +7,7 @@
 #include "base/owner.h"
 #include "base/suggest.h"
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 
 static int usage(FILE *out)
 {
@@ -27,7 +28,7 @@ static int finish(int status, int trouble)
 	assay_cmd_page_end();
 	if (written || status >= trouble || error == EPIPE)
 		return status;
-	fprintf(stderr, "assay: cannot write the output: %s\n", strerror(error));
+	assay_say("assay: cannot write the output: %s", strerror(error));
 	return trouble;
 }
 
@@ -49,7 +50,7 @@ static int run_command(const assay_cmd *cmd, int argc, char **argv)
 	static assay_err err;
 	assay_enter_program(&f, &err);
 	if (setjmp(f.out)) {
-		fprintf(stderr, "assay %s: %s\n", cmd->name, err.text);
+		assay_say("assay %s: %s", cmd->name, err.text);
 		assay_cmd_page_end();
 		return cmd->trouble ? cmd->trouble : ASSAY_EXIT_FAIL;
 	}
@@ -67,12 +68,13 @@ static int no_command(int argc, char **argv)
 		return run_command(&assay_cmd_report, argc, argv);
 	for (size_t i = 0; i < assay_cmd_count; i++)
 		assay_suggest(&near, assay_cmds[i]->name);
-	fprintf(stderr, "assay: unknown command '%s'", argv[1]);
-	if (near.best)
-		fprintf(stderr, "; did you mean '%s'?\n", near.best);
-	else
-		fprintf(stderr, "\n\n");
-	return near.best ? ASSAY_EXIT_USAGE : usage(stderr);
+	if (near.best) {
+		assay_say("assay: unknown command '%s'; did you mean '%s'?", argv[1], near.best);
+		return ASSAY_EXIT_USAGE;
+	}
+	assay_say("assay: unknown command '%s'", argv[1]);
+	fputc('\n', stderr);
+	return usage(stderr);
 }
 
 int main(int argc, char **argv)

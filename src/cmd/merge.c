@@ -1,5 +1,6 @@
 /* assay merge: the report of a job that was read in shards. */
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "cmd/shard.h"
 
 struct merge_args {
@@ -32,8 +33,7 @@ int assay_cmd_merge_shards(char **files, int n, int64_t steps, const char *rates
 	if (!run)
 		return assay_cmd_status(&err);
 	if (m.out.repeated)
-		fprintf(stderr, "assay: %zu shards are given twice; each is taken once\n",
-			m.out.repeated);
+		assay_say("assay: %zu shards are given twice; each is taken once", m.out.repeated);
 	return report_show_run(show, run, m.out.operands);
 }
 

@@ -6,6 +6,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/report_show.h"
+#include "cmd/say.h"
 #include "cmd/shard.h"
 #include "names/launchers.h"
 #include "vendor/mpi.h"
@@ -25,8 +26,8 @@ struct group {
 
 static int fail(const char *library, const char *why)
 {
-	fprintf(stderr,
-		"assay mpi: %s%s%s; start each process with assay report --shard auto instead, which needs no MPI\n",
+	assay_say(
+		"assay mpi: %s%s%s; start each process with assay report --shard auto instead, which needs no MPI",
 		library ? library : "", library ? ": " : "", why);
 	return ASSAY_EXIT_FAIL;
 }

@@ -7,6 +7,7 @@
 
 #include "base/suggest.h"
 #include "base/test.h"
+#include "cmd/say.h"
 
 static const assay_opt *find_opt(const assay_cmd *cmd, const char *name, size_t n)
 {
@@ -90,9 +91,9 @@ static bool set_value(const assay_opt *o, const char *value, void *args)
 
 static bool usage_error(const assay_cmd *cmd, int *status, const char *fmt, const char *what)
 {
-	fprintf(stderr, "assay %s: ", cmd->name);
-	fprintf(stderr, fmt, what);
-	fprintf(stderr, "\nTry 'assay %s --help'.\n", cmd->name);
+	assay_say_on("assay %s: ", cmd->name);
+	assay_say(fmt, what);
+	assay_say("Try 'assay %s --help'.", cmd->name);
 	*status = ASSAY_EXIT_USAGE;
 	return false;
 }
@@ -107,7 +108,7 @@ static bool unknown_option(const assay_cmd *cmd, int *status, const char *word, 
 		assay_suggest(&near, cmd->opts[i].name);
 	usage_error(cmd, status, "unknown option %s", word);
 	if (near.best)
-		fprintf(stderr, "Did you mean --%s?\n", near.best);
+		assay_say("Did you mean --%s?", near.best);
 	return false;
 }
 
@@ -136,8 +137,8 @@ static bool take_option(const assay_cmd *cmd, struct cursor *c, void *args, int 
 		value = c->argv[++c->i];
 	}
 	if (!set_value(o, value, args)) {
-		fprintf(stderr, "assay %s: '%s' is not a value for --%s (%s)\n", cmd->name, value,
-			o->name, o->value);
+		assay_say("assay %s: '%s' is not a value for --%s (%s)", cmd->name, value, o->name,
+			  o->value);
 		*status = ASSAY_EXIT_USAGE;
 		return false;
 	}

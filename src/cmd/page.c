@@ -8,6 +8,7 @@
 #include "base/input.h"
 #include "api/query.h"
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "render/html.h"
 #include "resolve/resolve.h"
 
@@ -49,8 +50,8 @@ static bool write_page(const assay_html_run *runs, size_t n, const assay_diff *d
 		return false;
 	}
 	char page[ASSAY_FMT], spans[ASSAY_FMT];
-	fprintf(stderr, "%s: %s, %s events on its timeline\n", path,
-		assay_fmt_bytes(page, size.page), assay_fmt_count(spans, size.spans));
+	assay_say("%s: %s, %s events on its timeline", path, assay_fmt_bytes(page, size.page),
+		  assay_fmt_count(spans, size.spans));
 	return true;
 }
 

@@ -5,6 +5,7 @@
 #include "analyze/path.h"
 #include "api/query.h"
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "render/path.h"
 
 struct path_args {
@@ -56,12 +57,12 @@ static int path_run(const void *args, char **operands, int n)
 		.what_if = a->what_if.item, .what_ifs = a->what_if.n, .top = (uint32_t)a->top};
 	bool hta = a->like && !strcmp(a->like, "hta");
 	if (!parse_step(a->step, &step, &query)) {
-		fprintf(stderr, "assay path: '%s' is not a step number\n", a->step);
+		assay_say("assay path: '%s' is not a step number", a->step);
 		return ASSAY_EXIT_USAGE;
 	}
 	if (hta ? a->step || a->what_if.n : a->range || a->instance) {
-		fprintf(stderr, hta ? "assay path: --step and --what-if are not for --like hta\n"
-				    : "assay path: --range and --instance need --like hta\n");
+		assay_say(hta ? "assay path: --step and --what-if are not for --like hta"
+			      : "assay path: --range and --instance need --like hta");
 		return ASSAY_EXIT_USAGE;
 	}
 	int status;

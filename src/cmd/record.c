@@ -18,6 +18,7 @@
 #include "base/folders.h"
 #include "base/test.h"
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "names/calls.h"
 #include "names/launchers.h"
 #include "read/reader.h"
@@ -152,7 +153,7 @@ static void make_rings_dir(recording *r, const struct args *a)
 	if (roomy && mkdtemp(path) && realpath(path, absolute))
 		r->rings = assay_printf(&r->arena, "%s", absolute);
 	if (r->rings != r->dir && symlink(r->dir, assay_record_link(r)) < 0)
-		fprintf(stderr, "assay: cannot write into %s: %s\n", r->rings, strerror(errno));
+		assay_say("assay: cannot write into %s: %s", r->rings, strerror(errno));
 }
 
 /* ---- the command's environment ---- */
@@ -228,8 +229,8 @@ static void make_variables(record_variables *v, recording *r, const struct args 
 	assay_variables_put(v, "ASSAY_RECORD", config_text(r, a));
 	assay_variables_put(v, "ASSAY_RUN", r->dir);
 	if (getenv("ASSAY_RECORD"))
-		fprintf(stderr,
-			"assay: runs inside another `assay record`, which gets nothing of this command\n");
+		assay_say(
+			"assay: runs inside another `assay record`, which gets nothing of this command");
 	for (int i = 0; i < ASSAY_RECORDERS; i++)
 		if (r->library[i])
 			assay_recorders[i]->enter(r, r->library[i], v);
@@ -350,7 +351,7 @@ static bool options_make_sense(const struct args *a, int64_t *period)
 		if (!is_setting(a->set.item[i]))
 			bad = a->set.item[i], name = "set (KEY=VALUE)";
 	if (bad)
-		fprintf(stderr, "assay record: '%s' is not a value for --%s\n", bad, name);
+		assay_say("assay record: '%s' is not a value for --%s", bad, name);
 	return !bad;
 }
 
@@ -361,7 +362,7 @@ static bool make_control(recording *r, const struct args *a, assay_err *err)
 	r->control = assay_record_control(r, &a->a, err);
 	if (r->control || a->a.paused || a->a.control)
 		return r->control;
-	fprintf(stderr, "assay: %s: 'assay ctl' cannot reach this recording\n", err->text);
+	assay_say("assay: %s: 'assay ctl' cannot reach this recording", err->text);
 	*err = (assay_err){0};
 	return true;
 }
@@ -432,7 +433,8 @@ static int record_run(const void *args, char **operands, int n)
 	if (a->a.recover)
 		return assay_record_recover(&a->a, operands, n);
 	if (!n) {
-		fprintf(stderr, "assay record: expected -- CMD...\nTry 'assay record --help'.\n");
+		assay_say("assay record: expected -- CMD...");
+		assay_say("Try 'assay record --help'.");
 		return ASSAY_EXIT_USAGE;
 	}
 	if (!options_make_sense(a, &period))

@@ -21,6 +21,7 @@
 #include "base/owner.h"
 #include "base/test.h"
 #include "cmd/record.h"
+#include "cmd/say.h"
 #include "wire/clock.h"
 
 enum {
@@ -423,8 +424,8 @@ size_t assay_children_stop(record_children *c, const char *dir, const assay_unre
 	pthread_mutex_unlock(&c->lock);
 	pthread_join(c->thread, NULL);
 	if (c->err.code != ASSAY_OK)
-		fprintf(stderr,
-			"assay: child processes were not watched to the end, so that some may be neither recorded nor named: %s\n",
+		assay_say(
+			"assay: child processes were not watched to the end, so that some may be neither recorded nor named: %s",
 			c->err.text);
 	assay_vec_free(&c->seen);
 	assay_vec_free(&c->text);

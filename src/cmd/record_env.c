@@ -17,6 +17,7 @@
 #include "cmd/cmd.h"
 #include "cmd/env.h"
 #include "cmd/record.h"
+#include "cmd/say.h"
 
 /* Shared by both processes. */
 struct record_env {
@@ -92,7 +93,7 @@ record_env *assay_record_env_start(const recording *r)
 	close(alive[1]);
 	if (ok)
 		return e;
-	fprintf(stderr, "assay: no environment snapshot: no process can be started for it\n");
+	assay_say("assay: no environment snapshot: no process can be started for it");
 	close(alive[0]);
 	munmap(e, sizeof *e);
 	return NULL;
@@ -151,8 +152,8 @@ void assay_record_env_end(record_env *e, bool show)
 	for (int i = 0; i < STOPPING; i++)
 		sigaction(stopping[i], &old[i], NULL);
 	if (!atomic_load(&e->saved)) /* the run is worth recording all the same */
-		fprintf(stderr, "assay: no whole environment snapshot: %s\n",
-			*e->err.text ? e->err.text : "the process that takes it was killed");
+		assay_say("assay: no whole environment snapshot: %s",
+			  *e->err.text ? e->err.text : "the process that takes it was killed");
 	forget(e);
 }
 

@@ -12,9 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fmt.h"
 #include "base/input.h"
 #include "cmd/cmd.h"
 #include "cmd/record.h"
+#include "cmd/say.h"
 #include "read/rings.h"
 #include "wire/clock.h"
 #include "wire/control.h"
@@ -170,7 +172,7 @@ static bool recover(const record_args *a, const char *dir, assay_err *err)
 			drop_beside(&r, r.dir);
 		assay_run *run = assay_record_read(&r);
 		ok = assay_record_complete(&r, description, run, err);
-		r.end.dir = r.dir;
+		r.end.dir = assay_fmt_safe(&r.arena, assay_str_of(r.dir));
 		if (ok && !a->quiet)
 			assay_recovered_text(stderr, &r.end, run);
 		assay_run_free(run);
@@ -210,8 +212,7 @@ static int recover_all(const record_args *a)
 		const char *run = run_of(&scratch, path);
 		runs++;
 		if (!run) {
-			fprintf(stderr, "assay: %s is left of a run that is no longer there\n",
-				path);
+			assay_say("assay: %s is left of a run that is no longer there", path);
 		} else if (!recover(a, run, &err)) {
 			assay_cmd_error(&err);
 			bad++;
@@ -220,7 +221,7 @@ static int recover_all(const record_args *a)
 	if (d)
 		closedir(d);
 	if (!runs)
-		fprintf(stderr, "assay: no recording left anything behind\n");
+		assay_say("assay: no recording left anything behind");
 	assay_arena_free(&scratch);
 	return bad ? ASSAY_EXIT_FAIL : ASSAY_EXIT_OK;
 }

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fmt.h"
 #include "base/json.h"
 #include "base/jsonw.h"
 #include "cmd/record.h"
@@ -180,7 +181,7 @@ static const char *why_empty(recording *r, const record_args *a, const assay_run
 
 void assay_record_summary(recording *r, const record_args *a, const assay_run *run)
 {
-	r->end.dir = r->dir;
+	r->end.dir = assay_fmt_safe(&r->arena, assay_str_of(r->dir));
 	r->end.ns = r->stop_boot - r->start_boot;
 	r->end.why_empty = why_empty(r, a, run);
 	r->end.can_record = assay_recorders_any(r->library);

@@ -9,6 +9,7 @@
 
 #include "base/str.h"
 #include "base/test.h"
+#include "cmd/say.h"
 
 const record_recorder *const assay_recorders[ASSAY_RECORDERS] = {
 	&assay_recorder_cuda,
@@ -64,7 +65,7 @@ static void enter_cuda(recording *r, const char *library, record_variables *v)
 	const char *other = getenv("CUDA_INJECTION64_PATH");
 	(void)r;
 	if (other && *other && !getenv("ASSAY_RECORD"))
-		fprintf(stderr, "assay: replaces the tool in CUDA_INJECTION64_PATH (%s)\n", other);
+		assay_say("assay: replaces the tool in CUDA_INJECTION64_PATH (%s)", other);
 	assay_variables_put(v, "CUDA_INJECTION64_PATH", library);
 	assay_variables_put(v, "NVTX_INJECTION64_PATH", library);
 }

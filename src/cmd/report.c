@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "cmd/cmd.h"
 #include "cmd/report_show.h"
+#include "cmd/say.h"
 #include "cmd/shard.h"
 #include "read/goblin.h"
 #include "render/goblin.h"
@@ -45,8 +46,8 @@ static const char *config_precision(const char *path, assay_arena *arena)
 	if (!found && object && assay_json_ok(&j))
 		found = "fp16";
 	if (!found)
-		fprintf(stderr, "assay: %s is no workload description (at byte %zu)\n", path,
-			(size_t)(j.p - j.base));
+		assay_say("assay: %s is no workload description (at byte %zu)", path,
+			  (size_t)(j.p - j.base));
 	assay_input_close(in);
 	return found;
 }
@@ -54,7 +55,7 @@ static const char *config_precision(const char *path, assay_arena *arena)
 static int like_goblin(const struct report_args *a, const char *precision, char **operands, int n)
 {
 	if (n != 1) {
-		fprintf(stderr, "assay report: --like goblin takes one directory or file\n");
+		assay_say("assay report: --like goblin takes one directory or file");
 		return ASSAY_EXIT_USAGE;
 	}
 	assay_goblin_input in;
@@ -98,7 +99,7 @@ static int write_shard(const struct report_args *a, const assay_report_opts *opt
 static int report_native(const struct report_args *a, const char *precision, char **operands, int n)
 {
 	if (precision)
-		fprintf(stderr, "assay report: only --like goblin uses a precision so far\n");
+		assay_say("assay report: only --like goblin uses a precision so far");
 	assay_report_opts opts = {.size = sizeof opts,
 				  .steps = (int32_t)a->steps,
 				  .top = (uint32_t)a->show.top,
@@ -201,8 +202,8 @@ static bool options_fit(const struct report_args *a, const struct like *like)
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(options); i++)
 		if (options[i].given && !(like->takes & options[i].bit)) {
-			fprintf(stderr, "assay report: --%s means nothing to --like %s\n",
-				options[i].name, like->name);
+			assay_say("assay report: --%s means nothing to --like %s", options[i].name,
+				  like->name);
 			return false;
 		}
 	return report_show_fits("report", &a->show);

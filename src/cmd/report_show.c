@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cmd/say.h"
 #include "render/report.h"
 
 static bool sections_known(const char *cmd, const report_show *s)
@@ -12,11 +13,11 @@ static bool sections_known(const char *cmd, const report_show *s)
 			assay_str name = assay_str_cut(&rest, ',');
 			if (assay_section_find(name))
 				continue;
-			fprintf(stderr, "assay %s: no section is called '%.*s'; there are", cmd,
-				(int)name.n, name.p);
+			assay_say_on("assay %s: no section is called '%.*s'; there are", cmd,
+				     (int)name.n, name.p);
 			for (size_t k = 0; k < assay_section_count; k++)
-				fprintf(stderr, "%s %s", k ? "," : "", assay_sections[k].name);
-			fprintf(stderr, "\n");
+				assay_say_on("%s %s", k ? "," : "", assay_sections[k].name);
+			fputc('\n', stderr);
 			return false;
 		}
 	}
@@ -27,8 +28,9 @@ bool report_show_fits(const char *cmd, const report_show *s)
 {
 	bool page = s->html && !strcmp(s->html, "-");
 	if (s->json && (s->markdown || page)) {
-		fprintf(stderr, "assay %s: %s and %s both want standard output\n", cmd,
-			s->markdown ? "--json" : "--html -", s->markdown ? "--markdown" : "--json");
+		assay_say("assay %s: %s and %s both want standard output", cmd,
+			  s->markdown ? "--json" : "--html -",
+			  s->markdown ? "--markdown" : "--json");
 		return false;
 	}
 	return sections_known(cmd, s);
@@ -61,7 +63,7 @@ int report_show_run(const report_show *s, assay_run *run, char **operands)
 {
 	int status = ASSAY_EXIT_OK;
 	if (!run->part.t.device_time.n && !run->part.t.counter.n && !run->part.t.stat.n) {
-		fprintf(stderr, "assay report: there is no GPU work in the input\n");
+		assay_say("assay report: there is no GPU work in the input");
 		status = ASSAY_EXIT_FAIL;
 	}
 	/* before the page, which derives more rows: both say the same, together or alone */

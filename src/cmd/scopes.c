@@ -4,6 +4,7 @@
 
 #include "api/query.h"
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "render/places.h"
 
 struct scopes_args {
@@ -37,7 +38,7 @@ static bool options_fit(const struct scopes_args *a)
 			    : a->timeline && a->depth  ? "--timeline and --depth"
 						       : NULL;
 	if (wrong)
-		fprintf(stderr, "assay scopes: %s do not go together\n", wrong);
+		assay_say("assay scopes: %s do not go together", wrong);
 	return !wrong;
 }
 
@@ -46,7 +47,7 @@ static int scopes_run(const void *args, char **operands, int n)
 	const struct scopes_args *a = args;
 	int64_t step = -1;
 	if (a->step && (!assay_str_i64(assay_str_of(a->step), &step) || step < 0)) {
-		fprintf(stderr, "assay scopes: '%s' is not a step number\n", a->step);
+		assay_say("assay scopes: '%s' is not a step number", a->step);
 		return ASSAY_EXIT_USAGE;
 	}
 	if (!options_fit(a))

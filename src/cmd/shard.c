@@ -1,3 +1,4 @@
+#include "cmd/say.h"
 #include "cmd/shard.h"
 
 #include <string.h>
@@ -18,15 +19,15 @@ static bool place_as_shard(const assay_place *p, uint64_t count, assay_shard *sh
 {
 	*shard = (assay_shard){(size_t)p->rank, count ? count : (size_t)p->size};
 	if (!count && p->size < 0) {
-		fprintf(stderr,
-			"assay report: %s says %lld and nothing says of how many: give --shard auto/N\n",
+		assay_say(
+			"assay report: %s says %lld and nothing says of how many: give --shard auto/N",
 			p->launcher->rank, (long long)p->rank);
 		return false;
 	}
 	if (shard->index < shard->count)
 		return true;
-	fprintf(stderr, "assay report: %s says %lld, which is no shard of %zu: they count from 0\n",
-		p->launcher->rank, (long long)p->rank, shard->count);
+	assay_say("assay report: %s says %lld, which is no shard of %zu: they count from 0",
+		  p->launcher->rank, (long long)p->rank, shard->count);
 	return false;
 }
 
@@ -35,15 +36,15 @@ static bool shard_by_launcher(const char *text, assay_shard *shard)
 	assay_place p;
 	uint64_t count = count_of(assay_str_of(text));
 	if (text[strlen("auto")] && !count) {
-		fprintf(stderr, "assay report: '%s' is no shard: auto or auto/N\n", text);
+		assay_say("assay report: '%s' is no shard: auto or auto/N", text);
 		return false;
 	}
 	if (assay_place_here(&p, false))
 		return place_as_shard(&p, count, shard);
-	fprintf(stderr, "assay report: no launcher says which shard this is; looked for");
+	assay_say_on("assay report: no launcher says which shard this is; looked for");
 	for (size_t i = 0; i < assay_launcher_count; i++)
-		fprintf(stderr, "%s %s", i ? "," : "", assay_launchers[i].rank);
-	fprintf(stderr, "\n");
+		assay_say_on("%s %s", i ? "," : "", assay_launchers[i].rank);
+	fputc('\n', stderr);
 	return false;
 }
 
@@ -62,9 +63,8 @@ bool assay_cmd_shard_of(const char *text, assay_shard *shard)
 		return shard_by_launcher(text, shard);
 	if (is_shard(assay_str_of(text), shard))
 		return true;
-	fprintf(stderr,
-		"assay report: '%s' is no shard: I/N with I from 0 to N - 1, auto, or auto/N\n",
-		text);
+	assay_say("assay report: '%s' is no shard: I/N with I from 0 to N - 1, auto, or auto/N",
+		  text);
 	return false;
 }
 
@@ -91,8 +91,8 @@ int assay_cmd_write_shard(char **operands, int n, const assay_report_opts *opts,
 		return assay_cmd_status(&err);
 	assay_arena scratch = {0};
 	if (!quiet)
-		fprintf(stderr, "%s: %s\n", assay_shard_path(&scratch, dir, shard),
-			w.written ? "written" : "is whole already, nothing to do");
+		assay_say("%s: %s", assay_shard_path(&scratch, dir, shard),
+			  w.written ? "written" : "is whole already, nothing to do");
 	assay_arena_free(&scratch);
 	assay_run_free(run);
 	return ASSAY_EXIT_OK;

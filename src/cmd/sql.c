@@ -7,6 +7,7 @@
 #include "analyze/derived.h"
 #include "cmd/cmd.h"
 #include "cmd/prompt.h"
+#include "cmd/say.h"
 #include "render/sql.h"
 #include "resolve/resolve.h"
 
@@ -39,10 +40,10 @@ static bool answer(assay_sql *sql, const char *text, assay_sql_form form)
 		     (!r.stmt || assay_sql_print(stdout, &r, form, room, &err));
 		assay_result_free(&r);
 		if (!ok && err.pos)
-			fprintf(stderr, "assay sql: %s (at character %llu)\n", err.text,
-				(unsigned long long)err.pos + 1);
+			assay_say("assay sql: %s (at character %llu)", err.text,
+				  (unsigned long long)err.pos + 1);
 		else if (!ok)
-			fprintf(stderr, "assay sql: %s\n", err.text);
+			assay_say("assay sql: %s", err.text);
 	}
 	return ok;
 }
@@ -68,7 +69,7 @@ static bool show_schema(const assay_sql *sql, const char *table)
 {
 	bool ok = assay_sql_schema(stdout, &sql->views, table);
 	if (!ok)
-		fprintf(stderr, "assay sql: there is no table '%s'\n", table);
+		assay_say("assay sql: there is no table '%s'", table);
 	return ok;
 }
 
@@ -85,8 +86,8 @@ static bool dot_command(assay_sql *sql, char *line, assay_sql_form *form, bool *
 	} else {
 		bool help = !strcmp(word, ".help");
 		if (!help)
-			fprintf(stderr, "assay sql: %s%s%s is no command of the prompt\n", word,
-				operand ? " " : "", operand ? operand : "");
+			assay_say("assay sql: %s%s%s is no command of the prompt", word,
+				  operand ? " " : "", operand ? operand : "");
 		fputs(prompt_help, help ? stdout : stderr);
 		*ok = help && *ok;
 	}

@@ -9,6 +9,7 @@
 #include "api/job.h"
 #include "cmd/captures.h"
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "cmd/tail.h"
 #include "read/reader.h"
 #include "read/rings.h"
@@ -166,7 +167,7 @@ static bool look(job_seen *job, const struct top_args *a, char **runs, int n, si
 	find_captures(job, runs, n);
 	*alive = 0;
 	if (!job->paths.n) {
-		fprintf(stderr, "assay: %s holds no recording of a process yet\n", runs[0]);
+		assay_say("assay: %s holds no recording of a process yet", runs[0]);
 		return false;
 	}
 	assay_run *run = read_now(job, a, alive);

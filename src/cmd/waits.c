@@ -2,6 +2,7 @@
 #include "analyze/analyze.h"
 #include "api/query.h"
 #include "cmd/cmd.h"
+#include "cmd/say.h"
 #include "render/waits.h"
 
 struct waits_args {
@@ -14,7 +15,7 @@ static bool number_of(const char *option, const char *text, int64_t *out)
 {
 	if (!text || assay_str_i64(assay_str_of(text), out))
 		return true;
-	fprintf(stderr, "assay waits: --%s needs a number, not '%s'\n", option, text);
+	assay_say("assay waits: --%s needs a number, not '%s'", option, text);
 	return false;
 }
 

@@ -2,7 +2,10 @@
 #include "render/env.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/utf8.h"
 
 static const char *or_dash(const char *s)
 {
@@ -213,13 +216,31 @@ static void print_reasons(FILE *out, const assay_env *e)
 			fprintf(out, "  - %s\n", e->reasons.p[i].text);
 }
 
+/* Lines whose values come from files and variables of the machine. */
+static void print_tamed(FILE *out, char *lines)
+{
+	for (char *next; *lines; lines = next) {
+		size_t n = strcspn(lines, "\n");
+		next = lines + n + (lines[n] != 0);
+		fprintf(out, "%.*s\n", (int)assay_utf8_tame(lines, n), lines);
+	}
+}
+
 void assay_env_text(FILE *out, const assay_env *e, const char *path, const char *json)
 {
-	size_t n = assay_env_partial(e);
-	fprintf(out, "Environment snapshot: %s (schema_version=" ASSAY_ENV_SCHEMA ")%s\n",
+	size_t n = assay_env_partial(e), size = 0;
+	char *lines = NULL;
+	FILE *f = open_memstream(&lines, &size);
+	if (!f)
+		assay_oom(0);
+	fprintf(f, "Environment snapshot: %s (schema_version=" ASSAY_ENV_SCHEMA ")%s\n",
 		path ? path : "not kept (-o FILE keeps it)", n ? " [PARTIAL]" : "");
-	print_summary(e, out);
-	print_reasons(out, e);
+	print_summary(e, f);
+	print_reasons(f, e);
+	if (fclose(f))
+		assay_oom(size);
+	print_tamed(out, lines);
+	free(lines);
 	if (json)
 		fprintf(out, "\n--- Full snapshot ---\n%s\n", json);
 	if (n)

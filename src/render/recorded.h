@@ -29,7 +29,7 @@ typedef struct assay_unrecorded {
 } assay_unrecorded;
 
 typedef struct assay_recorded {
-	const char *dir; /* absolute */
+	const char *dir; /* absolute, fit for a terminal */
 	int64_t ns;      /* the command ran */
 	int signal;      /* that ended it, 0 none */
 	uint64_t salvaged;

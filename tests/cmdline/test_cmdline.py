@@ -131,6 +131,20 @@ def the_first_screen_fits(_):
         tap.ok(f"no two kernels of {name} have one label", len(names) == len(set(names)) > 5, out)
 
 
+def names_command_no_terminal(folder):
+    """Every command that takes a name, given one that would colour, turn and break the line."""
+    evil = str(folder / "e\x1b[31mvil\u202e\nassay: all is well")
+    lines = [[*c.split("-"), evil] for c in tap.run("help", "--list")[1].split() if c != "record"] + [
+        [evil.split("/")[-1]], ["report", "--" + evil], ["record", "-o", evil, "--", evil], ["ctl", evil, "status"], ["sql", evil, "x"],
+        ["convert", evil, evil + ".json"], *([*c.split(), evil, evil] for c in ("diff", "env diff", "env check"))]
+    for words in lines:
+        code, out, err = tap.run(*words, stdin=subprocess.DEVNULL)
+        tame = not any(c in out + err for c in "\x1b\u202e") and "\nassay: all is well" not in err
+        tap.ok(f"{words[0][:9]!r} of {len(words)} words says a hostile name tamely", code and err and tame, repr(err))
+    code, out, err = tap.run("env", env=dict(os.environ, ROCM_PATH=evil))
+    tap.ok("values of variables command no terminal", code == 0 and "e?[31mvil" in out and not any(c in out for c in "\x1b\u202e"), out)
+
+
 def two_runs_are_not_one_job(folder):
     first, second = DEMO / "ddp/ddp_rank0.json.gz", folder / "again.json.gz"
     shutil.copy(first, second)
@@ -440,6 +454,7 @@ TESTS = (
     options_are_obeyed_or_refused,
     pager,
     the_first_screen_fits,
+    names_command_no_terminal,
     json_is_documented_and_the_same_with_a_page,
     two_runs_are_not_one_job,
     env_leaves_no_file,
