@@ -239,10 +239,12 @@ static void make_variables(record_variables *v, recording *r, const struct args 
 
 /* ---- after the command ---- */
 
-static bool is_capture(const struct dirent *e)
+/* With something in it: what waits in rings for an empty one is told of these. */
+static bool is_capture(int dir, const char *name)
 {
-	size_t n = strlen(e->d_name);
-	return n > 4 && !strcmp(e->d_name + n - 4, ".asy");
+	struct stat st;
+	return assay_str_ends(assay_str_of(name), ".asy") &&
+	       (fstatat(dir, name, &st, 0) < 0 || st.st_size > 0);
 }
 
 assay_run *assay_record_read(recording *r)
@@ -253,7 +255,7 @@ assay_run *assay_record_read(recording *r)
 		return run;
 	for (struct dirent *e; (e = readdir(d));) {
 		assay_err err = {0};
-		if (is_capture(e) &&
+		if (is_capture(dirfd(d), e->d_name) &&
 		    !assay_read_path(run, assay_printf(&r->arena, "%s/%s", r->dir, e->d_name),
 				     &err))
 			assay_warn(run, "capture", "%s", err.text);

@@ -167,6 +167,20 @@ static bool missed_any(const assay_recorded *r)
 	return false;
 }
 
+/* Recorders that left something tell of a GPU, too. */
+static void print_no_trace(FILE *out, const assay_recorded *r)
+{
+	if (r->kept || r->failed)
+		fprintf(out, "  there is no trace: nothing of it could be written\n");
+	else if (r->still_running)
+		fprintf(out, "  there is no trace yet\n");
+	else if (r->orphans || r->refused || missed_any(r))
+		fprintf(out, "  there is no trace\n");
+	else
+		fprintf(out, "  the command was not seen to use a GPU%s: there is no trace\n",
+			r->can_record ? "" : " that a recorder was built for");
+}
+
 void assay_recorded_text(FILE *out, const assay_recorded *r, const assay_run *run)
 {
 	tally n = count_rows(run);
@@ -185,11 +199,8 @@ void assay_recorded_text(FILE *out, const assay_recorded *r, const assay_run *ru
 		fprintf(out, "  note: %s\n", assay_z(run, w->text[i]));
 	if (r->note)
 		fprintf(out, "  note: %s\n", r->note);
-	if (!n.processes && (r->kept || missed_any(r)))
-		fprintf(out, "  there is no trace\n");
-	else if (!n.processes)
-		fprintf(out, "  the command was not seen to use a GPU%s: there is no trace\n",
-			r->can_record ? "" : " that a recorder was built for");
+	if (!n.processes)
+		print_no_trace(out, r);
 	else
 		fprintf(out, "next: assay report %s\n", r->dir);
 }
@@ -205,14 +216,27 @@ void assay_recovered_text(FILE *out, const assay_recorded *r, const assay_run *r
 
 TEST(what_could_not_be_written_was_seen)
 {
-	char text[4096];
+	static const struct {
+		assay_recorded r;
+		const char *said;
+	} ends[] = {{{.kept = 7}, "there is no trace: nothing of it could be written"},
+		    {{.failed = 1}, "there is no trace: nothing of it could be written"},
+		    {{.still_running = 1}, "there is no trace yet"},
+		    {{.orphans = 1}, "there is no trace\n"},
+		    {{0}, "not seen to use a GPU"}};
 	assay_run *run = assay_run_new();
-	FILE *out = fmemopen(text, sizeof text, "w");
-	assay_recorded_text(out, &(assay_recorded){.dir = "/run", .kept = 7, .can_record = true},
-			    run);
-	fclose(out);
-	CHECK(strstr(text, "assay record --recover /run") && strstr(text, "there is no trace"));
-	CHECK(!strstr(text, "not seen to use a GPU"));
+	for (size_t i = 0; i < ASSAY_COUNT_OF(ends); i++) {
+		char text[4096];
+		FILE *out = fmemopen(text, sizeof text, "w");
+		assay_recorded r = ends[i].r;
+		r.dir = "/run";
+		r.can_record = true;
+		assay_recorded_text(out, &r, run);
+		fclose(out);
+		CHECK(strstr(text, ends[i].said));
+		CHECK(!strstr(text, "assay record --recover /run") == !r.kept);
+		CHECK(!strstr(text, "not seen to use a GPU") == (i + 1 < ASSAY_COUNT_OF(ends)));
+	}
 	assay_run_free(run);
 	return 0;
 }

@@ -2,6 +2,7 @@
 """The recorder without a GPU: a fake driver and CUPTI, and programs that end in every way there is.
 usage: test_record.py [BUILD [WORDS...]]   prints one line a test, of those whose name has one of the WORDS;
 exit status 1 when one fails."""
+import contextlib
 import csv
 import glob
 import json
@@ -11,11 +12,13 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
 from harness import (ASSAY, BUILD, FAKE, PATIENCE, PLAIN, ROOT, RT, WORK, Skip, assay_record, build_fakes, captures, cc,  # noqa: E402
                      eq, no_rings, one, record, run, sanitizer_env, sanitizer_reports, test, until)
+from job import Job  # noqa: E402
 
 
 def build():
@@ -624,36 +627,82 @@ def telemetry_that_cannot_be_read_leaves_no_empty_file():
     eq(assay_record("-o", "norange", "--only-range", "", "--", "true").returncode, 2)
 
 
-@test
-def a_full_disk_is_named_and_leaves_no_halves():
-    small = WORK + "/small"
-    os.mkdir(small)
-    # not for all of it; whether for anything depends on how much is written at once
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=160k", "tmpfs", small], capture_output=True).returncode:
+@contextlib.contextmanager
+def small_disk():
+    """A folder with room for what comes beside records, and a file in it that takes what is left."""
+    small = tempfile.mkdtemp(dir=WORK)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", small], capture_output=True).returncode:
         raise Skip("no right to mount")
     try:
-        p = assay_record("-o", small + "/run", "--set", "rings=" + WORK, "--", FAKE + "/program", "return", "1000")  # which stay
-        eq((p.returncode, os.path.exists(small + "/run/.run.json")), (0, False))
-        assert "writes of records failed: no space" in p.stderr and "nothing was lost" not in p.stderr, p.stderr
-        assert "with room for them: assay record --recover" in p.stderr and "not seen to use a GPU" not in p.stderr, p.stderr
-        begun = any(os.path.getsize(c) for c in glob.glob(small + "/run/*.asy"))  # what nobody read is in the rings
-        eq(("or more pieces of GPU work" in p.stderr, "there is no trace" in p.stderr, "at most" in p.stderr), (begun, not begun, False))
-        shutil.rmtree(small + "/run")
+        yield small, small + "/ballast"
+    finally:
+        subprocess.run(["umount", "-l", small])
+
+
+def fill(ballast, run=None):
+    """When nobody else writes there any more."""
+    until(lambda: not run or has_digests(run), "env.json does not come")
+    with open(ballast, "wb", buffering=0) as f, contextlib.suppress(OSError):
+        while True:
+            f.write(bytes(4096))
+
+
+def has_digests(run):
+    with contextlib.suppress(FileNotFoundError), open(run + "/env.json") as f:
+        return json.load(f)["assay"]["hashed"]
+
+
+def recover(run):
+    p = assay_record("--recover", run)
+    eq((p.returncode, p.stderr), (0, p.stderr))
+    return one(run)
+
+
+@test
+def records_without_room_are_told_and_stay_until_there_is_some():
+    with small_disk() as (small, ballast):
+        run = small + "/run"
+        p = subprocess.Popen([ASSAY, "record", "-o", run, "--telemetry", "off", "--set", "rings=" + WORK, "--", "sh", "-c", 'echo ready; read line; exec "$@"', "sh",
+                              FAKE + "/program", "return", "300"], env=dict(os.environ, LD_LIBRARY_PATH=FAKE), text=True, stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        p.stdout.readline()
+        fill(ballast, run)
+        said = p.communicate("\n", timeout=PATIENCE)[1]
+        eq((p.returncode, os.path.exists(run + "/.run.json")), (0, False))
+        assert "writes of records failed: no space" in said and "nothing was lost" not in said, said
+        assert "there is no trace: nothing of it could be written" in said and "not seen to use" not in said and "cannot read" not in said, said
+        os.remove(ballast)
+        c = recover(run)
+        eq((len(c.rows["KERNEL"]), len(c.rows["API"]), c.bad), (600, 1500, 0))
+
+
+@test
+def a_disk_that_becomes_full_is_named():
+    with small_disk() as (small, ballast):
+        job = Job("run", "--telemetry", "off", "--set", "rings=" + WORK, folder=small)
+        until(lambda: os.path.getsize(glob.glob(job.run + "/*.asy")[0]), "there is no capture")
+        fill(ballast, job.run)
+        job.do(*["step"] * 300)
+        said = job.end()
+        eq(os.path.exists(job.run + "/.run.json"), False)
+        assert "writes of records failed: no space" in said and "nothing was lost" not in said, said
+        assert "or more pieces of GPU work" in said and "at most" not in said, said  # the rings hold what nobody read
+        os.remove(ballast)
+        c = recover(job.run)
+        eq((len(c.rows["KERNEL"]), len(c.rows["API"]), c.bad), (600, 1500, 0))
+
+
+@test
+def a_full_disk_is_named_and_leaves_no_halves():
+    with small_disk() as (small, ballast):
         p = assay_record("-o", small + "/run", "--set", "rings=" + small, "--", FAKE + "/program", "return", "3")
         assert "no room to record it" in p.stderr and "not seen to use a GPU" not in p.stderr, p.stderr
         with open(small + "/run/run.json") as f:
             eq([(c["why"], c["gpu"]) for c in json.load(f)["unrecorded"]], [("room", True)])
         eq((p.returncode, glob.glob(small + "/run/*.asy")), (0, []))
-        shutil.rmtree(small + "/run")
-        with open(small + "/ballast", "wb") as f:
-            try:
-                f.write(bytes(1 << 20))
-            except OSError:
-                pass
+        fill(ballast)
         p = assay_record("-o", small + "/new", "--", "true")
         eq((p.returncode, os.path.exists(small + "/new")), (1, False))
-    finally:
-        subprocess.run(["umount", small])
 
 
 @test
