@@ -28,7 +28,7 @@ options.add_argument("words", nargs="*")
 options = options.parse_args()
 sys.argv[1:] = [str(tap.ROOT / "build/release")]  # whose recorder makes what is damaged
 from capture import checksum  # noqa: E402
-from harness import ASSAY, FAKE, PATIENCE, WORK, build_fakes, child_of, gone, until  # noqa: E402
+from harness import ASSAY, FAKE, PATIENCE, WORK, build_fakes, child_of, gone, until, wait_for_probe  # noqa: E402
 
 UNDER_TEST = tap.ASSAY
 SECONDS = 60  # of processor time: what takes so long never ends
@@ -73,6 +73,7 @@ def record(name, *opts, end):
     end(p.pid, program)
     p.wait(PATIENCE)
     until(lambda: gone(program), "it lives")
+    wait_for_probe(run)
     return run
 
 

@@ -91,6 +91,25 @@ def gone(pid):
         return not os.path.exists(f"/proc/{pid}")
 
 
+def working_in(place):
+    """Processes whose command names the place, or something in it. The probe of a recorder that was killed is one: it goes on."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                words = f.read()
+        except OSError:  # it has ended, or is not ours
+            continue
+        if os.fsencode(place) in words and int(pid) != os.getpid():
+            found.append(int(pid))
+    return found
+
+
+def wait_for_probe(run):
+    """Until nobody writes into the run of a recorder that was killed."""
+    until(lambda: not working_in(run), "somebody still works in " + run)
+
+
 def child_of(pid):
     """The one child of a process."""
     with open(f"/proc/{pid}/task/{pid}/children") as f:
@@ -126,5 +145,7 @@ def run(build):
                 failed += 1
                 print(f"not ok - {name}\n#   {type(e).__name__}: {str(e)[:2000]}", flush=True)
     finally:
+        kill_all(*working_in(WORK))
+        wait_for_probe(WORK)
         shutil.rmtree(WORK, ignore_errors=True)
     return 1 if failed else 0

@@ -395,7 +395,7 @@ def natives():
 def returns():
     """From calls that take long to work that no call tells of."""
     launch()
-    for _ in range(8):
+    for _ in range(int(8 * slowly)):
         lib.fake_stream_sync_for(13, 120000)
         spin(0.03)  # behind a long call
     launch()

@@ -12,7 +12,7 @@ from harness import ASSAY, PATIENCE, WORK, Skip, cc, eq, run, test, until  # noq
 
 LIBRARIES = WORK + "/libraries"
 LARGE = LIBRARIES + "/libnccl.so.2"
-MOMENT, AGES = 1 << 27, 1 << 40  # bytes that take a moment to read, that nobody reads to the end
+MOMENT, AGES = 1 << 25, 1 << 40  # bytes that take a moment to read, at lowest priority beside others, that nobody reads to the end
 
 
 def build():
@@ -36,7 +36,7 @@ def environment(name):
 
 
 def start(name, *command, **kw):
-    return subprocess.Popen([ASSAY, "record", "-o", f"{WORK}/{name}", "--telemetry", "off", "--", *command], env=environment(name), stdout=subprocess.PIPE,
+    return subprocess.Popen([ASSAY, "record", "-o", f"{WORK}/{name}", "--telemetry", "off", "--set", "rings=" + WORK, "--", *command], env=environment(name), stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True, **kw)
 
 

@@ -194,7 +194,7 @@ def a_worker_process_is_seen_from_its_parent(python):
 
 def the_sampler_sleeps_through_long_calls_and_is_woken_by_their_end(python):
     r = Recording(python, "returns")
-    assert seen_at(r, "behind a long call") >= 4, "it slept on"
+    enough(seen_at(r, "behind a long call") >= 4 * slowly, "it slept on")
 
 
 def workers_that_are_started_as_programs_are_seen_too(python):
@@ -449,7 +449,7 @@ def play(t, python):
                 raise
 
 
-def main():
+def try_all():
     global failed
     build()
     for version, path in pythons().items():
@@ -465,9 +465,11 @@ def main():
                 failed += 1
                 print(f"not ok - {t.__name__} (Python {version}): {type(e).__name__} {e}")
             sys.stdout.flush()
-    shutil.rmtree(WORK, ignore_errors=True)
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(try_all())
+    finally:
+        shutil.rmtree(WORK, ignore_errors=True)

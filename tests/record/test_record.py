@@ -272,11 +272,15 @@ def what_a_process_that_outlives_the_command_records_is_kept():
     script = '"$1" wait <"$3" >"$2" 2>&1 & while [ ! -s "$2" ]; do sleep 0.01; done'
     # which has written nothing to its file when the command ends
     writer = subprocess.Popen(["sh", "-c", 'exec 3>"$1"; read line; echo >&3', "sh", fifo], stdin=subprocess.PIPE)
-    p = assay_record("-o", run, "--telemetry", "off", "--set", "flush=600000", "--", "sh", "-c", script, "sh", FAKE + "/hostile", said, fifo)
-    assert "still run and go on recording" in p.stderr and "no room" not in p.stderr, p.stderr
+    p = assay_record("-o", run, "--telemetry", "off", "--set", "flush=600000", "--set", "rings=" + WORK, "--", "sh", "-c", script, "sh", FAKE + "/hostile", said,
+                     fifo)
+    assert "still run and go on recording" in p.stderr and "no room" not in p.stderr and "not seen to use" not in p.stderr, p.stderr
     writer.communicate(b"\n")
     until(lambda: captures(run) and one(run).rows["END"], "it does not end")
     eq((len(one(run).rows["API"]), len(one(run).rows["KERNEL"])), (200, 200))
+    rings = json.load(open(run + "/run.json"))["rings"]
+    until(lambda: not glob.glob(rings + "/*.ring"), "the rings stay")
+    eq((os.path.dirname(rings), assay_record("--recover", run).returncode, os.path.exists(rings)), (os.path.realpath(WORK), 0, False))
 
 
 @test
@@ -355,7 +359,7 @@ def records_the_vendor_drops_are_counted():
 
 @test
 def a_trace_without_work_says_why():
-    for opts, why in ((["--only-range", "nothing"], "'nothing'"), (["--delay", "60s"], "before the delay was over")):
+    for opts, why in ((["--only-range", "nothing"], "'nothing'"), (["--delay", "3600s"], "before the delay was over")):
         err = record("return", opts=opts, name="empty")[1].stderr
         assert "no GPU work was recorded" in err and why in err, err
     assert "no GPU work" not in record("return", name="work")[1].stderr
@@ -527,8 +531,8 @@ def a_step_of_the_wall_clock_moves_no_work():
 
 @test
 def delay_and_duration_bound_the_recording():
-    eq(len(one(record("return", opts=["--delay", "10s"])[0]).rows["KERNEL"]), 0)
-    eq(len(one(record("return", opts=["--duration", "10s"], name="dur")[0]).rows["KERNEL"]), 20)
+    eq(len(one(record("return", opts=["--delay", "3600s"])[0]).rows["KERNEL"]), 0)
+    eq(len(one(record("return", opts=["--duration", "3600s"], name="dur")[0]).rows["KERNEL"]), 20)
 
 
 @test

@@ -12,7 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import ASSAY, FAKE, PATIENCE, WORK, build_fakes, captures, child_of, eq, gone, kill_all, one, run, test, until  # noqa: E402
+from harness import ASSAY, FAKE, PATIENCE, WORK, build_fakes, captures, child_of, eq, gone, kill_all, one, run, test, until, wait_for_probe  # noqa: E402
 
 ENV = dict(os.environ, LD_LIBRARY_PATH=FAKE)
 SHM = os.path.join(WORK, "shm")  # in the place of /dev/shm, whose size is the machine's
@@ -48,6 +48,7 @@ class Recording:
         """Both were killed; the program is not our child."""
         self.assay.communicate(timeout=PATIENCE)
         until(lambda: gone(self.program), "the program lives")
+        wait_for_probe(self.run)
 
 
 def recover(*runs, status=0):
@@ -98,7 +99,7 @@ def whoever_is_killed_the_records_are_kept():
             r.end()
             recover(r.run)
         check(r)
-        shutil.rmtree(r.run, ignore_errors=True)  # env.json may still be coming: its process outlives assay
+        shutil.rmtree(r.run)
 
 
 @test
