@@ -139,23 +139,44 @@ static bool chosen_api(const assay_run *run, const looked_for *f, uint32_t row)
 		f->roctx[source] == (f->choice.api == ASSAY_STEPS_ROCTX));
 }
 
+static bool is_step(const assay_run *run, const looked_for *f, uint32_t row, uint8_t wanted)
+{
+	const assay_host_table *h = &run->part.t.host;
+	return f->is[h->name[row]] == wanted && h->kind[row] != ASSAY_HOST_INSTANT &&
+	       (wanted == MARKER_NAME || (is_range(h->kind[row]) && h->dur[row] > 0)) &&
+	       chosen_api(run, f, row);
+}
+
+/* Of each process in the order of time, whatever order they were written in. */
 static void add_host_steps(assay_run *run, const looked_for *f, uint8_t wanted)
 {
 	const assay_host_table *h = &run->part.t.host;
-	for (uint32_t i = 0; i < h->n; i++) {
-		if (f->is[h->name[i]] != wanted || h->kind[i] == ASSAY_HOST_INSTANT)
-			continue;
-		if (wanted != MARKER_NAME && (!is_range(h->kind[i]) || h->dur[i] <= 0))
-			continue;
-		if (!chosen_api(run, f, i))
-			continue;
-		add_step(run, assay_track_group(&run->part.t, h->track[i]), h->ts[i], h->dur[i],
-			 h->name[i],
-			 f->choice.name.n         ? ASSAY_STEP_CHOSEN
-			 : wanted == STEP_NAME    ? ASSAY_STEP_RANGE
-			 : wanted == SERVING_NAME ? ASSAY_STEP_SERVING
-						  : ASSAY_STEP_MARKER);
+	assay_step_origin origin = f->choice.name.n         ? ASSAY_STEP_CHOSEN
+				   : wanted == STEP_NAME    ? ASSAY_STEP_RANGE
+				   : wanted == SERVING_NAME ? ASSAY_STEP_SERVING
+							    : ASSAY_STEP_MARKER;
+	assay_vec(uint32_t) rows = {0}, order = {0};
+	assay_vec(int64_t) ts = {0}, group = {0};
+	for (uint32_t i = 0; i < h->n; i++)
+		if (is_step(run, f, i, wanted)) {
+			*assay_push(&order) = (uint32_t)rows.n;
+			*assay_push(&rows) = i;
+			*assay_push(&ts) = h->ts[i];
+			*assay_push(&group) = assay_track_group(&run->part.t, h->track[i]);
+		}
+	if (rows.n) {
+		assay_sort_rows(order.p, order.n, ts.p);
+		assay_sort_rows(order.p, order.n, group.p);
 	}
+	for (size_t i = 0; i < order.n; i++) {
+		uint32_t row = rows.p[order.p[i]];
+		add_step(run, (uint32_t)group.p[order.p[i]], h->ts[row], h->dur[row], h->name[row],
+			 origin);
+	}
+	assay_vec_free(&rows);
+	assay_vec_free(&order);
+	assay_vec_free(&ts);
+	assay_vec_free(&group);
 }
 
 /* Moments named like steps: each lasts to the next of its process, and the last is only an end. */
@@ -280,6 +301,19 @@ void assay_find_steps(assay_run *run, const assay_step_choice *given)
 			   f.choice.name.n ? f.choice.name.p : "", f.choice.name.n ? "'" : "");
 	drop_partial_steps(run);
 	assay_arena_free(&scratch);
+}
+
+TEST(steps_come_in_the_order_of_time)
+{
+	assay_run *run = assay_run_new();
+	for (int i = 4; i > 0; i--)
+		assay_hand_host(run, ASSAY_HOST_ANNOTATION, "ProfilerStep", 100 * i, 90);
+	assay_find_steps(run, NULL);
+	CHECK_EQ(run->part.t.step.n, 4);
+	for (size_t i = 0; i < 4; i++)
+		CHECK_EQ(run->part.t.step.ts[i], 100 * (int)i + 100);
+	assay_run_free(run);
+	return 0;
 }
 
 TEST(markers_win_and_inner_ranges_are_no_steps)
