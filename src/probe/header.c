@@ -109,18 +109,23 @@ static bool all_digits(assay_str s)
 	return s.n > 0 && s.n < 10;
 }
 
+static bool define_number(assay_str text, const char *prefix, const char *part, assay_str *value)
+{
+	char name[96];
+	snprintf(name, sizeof name, "%s_%s", prefix, part);
+	return assay_header_define(text, name, true, value) && all_digits(*value);
+}
+
 char *assay_header_version(assay_arena *a, assay_str text, const char *prefix)
 {
-	static const char *const part[] = {"MAJOR", "MINOR", "PATCH"};
-	assay_str v[3];
-	for (size_t i = 0; i < 3; i++) {
-		char name[96];
-		snprintf(name, sizeof name, "%s_%s", prefix, part[i]);
-		if (!assay_header_define(text, name, true, &v[i]) || !all_digits(v[i]))
-			return NULL;
-	}
-	return assay_printf(a, "%.*s.%.*s.%.*s", (int)v[0].n, v[0].p, (int)v[1].n, v[1].p,
-			    (int)v[2].n, v[2].p);
+	assay_str major, minor, patch;
+	if (!define_number(text, prefix, "MAJOR", &major) ||
+	    !define_number(text, prefix, "MINOR", &minor) ||
+	    (!define_number(text, prefix, "PATCH", &patch) &&
+	     !define_number(text, prefix, "PATCHLEVEL", &patch))) /* cuDNN's word */
+		return NULL;
+	return assay_printf(a, "%.*s.%.*s.%.*s", (int)major.n, major.p, (int)minor.n, minor.p,
+			    (int)patch.n, patch.p);
 }
 
 bool assay_header_names(assay_str text, const char *prefix)
@@ -168,6 +173,11 @@ TEST(header_without_all_three_parts_has_no_version)
 	assay_str h = ASSAY_S(
 		"#define X_MAJOR 1\n#define X_MINOR 2\n#define X_TWEAK a b\n#define X_PATCHES 3");
 	CHECK(!assay_header_version(&a, h, "X") && !assay_header_tweak(&a, h, "X"));
+	assay_str level =
+		ASSAY_S("#define A_MAJOR 9\n#define A_MINOR 19\n#define A_PATCHLEVEL 1\n");
+	CHECK(!strcmp(assay_header_version(&a, level, "A"), "9.19.1"));
+	level = ASSAY_S("#define A_MAJOR 9\n#define A_PATCH 1\n#define A_PATCHLEVEL 1\n");
+	CHECK(!assay_header_version(&a, level, "A"));
 	CHECK(!assay_header_version(&a, ASSAY_S(""), "X"));
 	assay_arena_free(&a);
 	return 0;

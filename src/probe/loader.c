@@ -7,6 +7,7 @@
 
 #include "base/folders.h"
 #include "base/test.h"
+#include "probe/header.h"
 #include "probe/ldcache.h"
 #include "probe/probe.h"
 
@@ -255,6 +256,39 @@ static const char *wheel_version(const assay_ctx *c, const char *dist, const cha
 	return NULL;
 }
 
+/* Version of the header that was installed with the library, beside its folder; CUDA's runtime
+ * has one number: 13020 is 13.2. */
+static const char *header_version(assay_ctx *c, const char *lib, const char *path)
+{
+	static const struct {
+		const char *lib, *header, *prefix, *number;
+	} headers[] = {
+		{"cudnn", "cudnn_version.h", "CUDNN", NULL},
+		{"cublas", "cublas_api.h", "CUBLAS_VER", NULL},
+		{"cublasLt", "cublas_api.h", "CUBLAS_VER", NULL},
+		{"nccl", "nccl.h", "NCCL", NULL},
+		{"cudart", "cuda_runtime_api.h", NULL, "CUDART_VERSION"},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(headers); i++) {
+		assay_str text, v;
+		int64_t number;
+		if (strcmp(headers[i].lib, lib))
+			continue;
+		const char *file =
+			assay_printf(c->a, "%.*s/../include/%s",
+				     (int)(assay_file_name(path) - path), path, headers[i].header);
+		if (assay_root_read(&c->root, c->a, file, 4 << 20, &text) != ASSAY_CAUSE_NONE)
+			return NULL;
+		if (headers[i].prefix)
+			return assay_header_version(c->a, text, headers[i].prefix);
+		if (assay_header_define(text, headers[i].number, true, &v) &&
+		    assay_str_i64(v, &number) && number >= 1000)
+			return assay_printf(c->a, "%d.%d", (int)(number / 1000),
+					    (int)(number % 1000 / 10));
+	}
+	return NULL;
+}
+
 static void add_copy(assay_ctx *c, assay_lib *lib, assay_file *f, const char *where,
 		     const char *dist)
 {
@@ -265,6 +299,8 @@ static void add_copy(assay_ctx *c, assay_lib *lib, assay_file *f, const char *wh
 	assay_lib_version(c->a, f->path, &copy.version, &copy.release);
 	if (!copy.version)
 		copy.version = wheel_version(c, dist, f->path);
+	if (!copy.version)
+		copy.version = header_version(c, lib->name, f->path);
 	f->want_hash = true;
 	*assay_push(&lib->copies) = copy;
 }

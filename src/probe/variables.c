@@ -110,6 +110,11 @@ TEST(secrets_are_known_by_name_and_by_look)
 		{"VLLM_PEM",
 		 "-----BEGIN RSA PRIVATE KEY-----\nMIIEvQ\n-----END RSA PRIVATE KEY-----"},
 		{"VLLM_ODD", "ya29.a0AfH6SMBletmein"},
+		{"VLLM_HEADERS", "Cookie: session=letmein"},
+		{"VLLM_HEADERS", "Authorization: Token letmein"},
+		{"VLLM_ARGS", "[\"--password\", \"letmein\"]"},
+		{"VLLM_FETCH", "curl -u me:letmein https://h"},
+		{"VLLM_NETRC", "machine h login me password letmein"},
 	};
 	static const char *const open[][2] = {
 		{"VLLM_URL", "https://host:8080/a@b"},
@@ -153,6 +158,18 @@ TEST(command_lines_lose_their_secrets_and_nothing_else)
 		 "curl -x ***@proxy:80 http://h/v1/***/x?sig=*** z"},
 		{"torchrun --nproc-per-node 8 t.py --auth none",
 		 "torchrun --nproc-per-node 8 t.py --auth none"},
+		{"curl -u me:pq1 --proxy-user=me:pq1 h", "curl -u *** --proxy-user=*** h"},
+		{"curl -ume:pq1 -U 'me:pq 1' h", "curl -u*** -U '***' h"},
+		{"docker run -u 1000:1000 -p 80:80 image",
+		 "docker run -u 1000:1000 -p 80:80 image"},
+		{"python -u train.py -p profile.json", "python -u train.py -p profile.json"},
+		{"docker login -u me -p pq1 host", "docker login -u me -p *** host"},
+		{"/usr/bin/sshpass -ppq1 ssh host", "/usr/bin/sshpass -p*** ssh host"},
+		{"sh -c 'echo machine h login me password pq1 > .netrc'",
+		 "sh -c 'echo machine h login me password *** > .netrc'"},
+		{"x --password 'pq 1' --secret=pq1,pq1;pq1 y", "x --password '***' --secret=*** y"},
+		{"curl -H 'Cookie: a=pq1; b=pq1' y", "curl -H 'Cookie: ***' y"},
+		{"curl -H 'Authorization: Token pq1' y", "curl -H 'Authorization: Token ***' y"},
 	};
 	char text[160];
 	for (size_t i = 0; i < ASSAY_COUNT_OF(rows); i++) {
@@ -161,6 +178,19 @@ TEST(command_lines_lose_their_secrets_and_nothing_else)
 		n = assay_hide_secrets(text, n);
 		CHECK(assay_str_is((assay_str){text, n}, rows[i][1]));
 	}
+	return 0;
+}
+
+TEST(secret_arguments_are_hidden_with_their_blanks)
+{
+	static const char command[] =
+		"x\0--password\0pq 1\0--token=pq 1\0-u\0me:pq 1\0sh\0-c\0a --key pq1 b\0y";
+	static const char want[] =
+		"x\0--password\0***\0--token=***\0-u\0***\0sh\0-c\0a --key *** b\0y";
+	char text[sizeof command];
+	memcpy(text, command, sizeof text);
+	CHECK(assay_hide_secrets(text, sizeof text) == sizeof want &&
+	      !memcmp(text, want, sizeof want));
 	return 0;
 }
 

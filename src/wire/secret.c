@@ -1,6 +1,7 @@
-/* A secret is known by the name before it (api_key=, --password, "token":), by its look (hf_...,
- * sk-..., AKIA..., a private key), or by its place in a URL or an address (user:password@host).
- * What is written with %40 for @ is read as what it stands for. */
+/* A secret is known by the name before it (api_key=, --password, "token":, a netrc's password), by
+ * its look (hf_..., sk-..., AKIA..., a private key), by its place in a URL or an address
+ * (user:password@host), or by the option of a program that takes one (curl -u me:password,
+ * sshpass -p). What is written with %40 for @ is read as what it stands for. */
 #include "wire/secret.h"
 
 #include <string.h>
@@ -129,12 +130,24 @@ static bool looks_secret(const char *p, size_t n)
 	return false;
 }
 
+/* Where a value ends. */
+typedef enum extent {
+	NO_VALUE,
+	TO_WORD,     /* of a URL, JSON or a connection string: at what separates there */
+	TO_BLANK,    /* of an option: at a blank */
+	TO_ARGUMENT, /* of an option that begins an argument: at NUL */
+	TO_LINE      /* of a header, which may be several words */
+} extent;
+
 /* What the text read so far says about the next word. */
 typedef struct reading {
 	char *text;
 	size_t n;
-	bool value;     /* the name before it was a secret's */
-	unsigned depth; /* how often it was decoded */
+	extent value;        /* the name before it was a secret's */
+	bool login;          /* it may be user:password */
+	bool netrc;          /* "password" names the next word */
+	const char *letters; /* options of the program that are followed by a secret */
+	unsigned depth;      /* how often it was decoded */
 } reading;
 
 static size_t hide_all(reading *r);
@@ -194,15 +207,98 @@ static size_t word_end(const reading *r, size_t at)
 	return at;
 }
 
-/* A name is followed by = or :, quotes and spaces between them; an option also by a space. */
-static bool names_next(const reading *r, size_t from, size_t end)
+static bool is_word(const char *p, size_t n, const char *word)
 {
-	size_t at = end;
+	return n == strlen(word) && ends_with(p, n, word);
+}
+
+/* Where the value ends that begins at `from`; quotes around it go before anything else. */
+static size_t value_end(const reading *r, size_t from, extent how)
+{
+	char before = from ? r->text[from - 1] : ' ';
+	bool quoted = in(before, "\"'"), argument = !before || how == TO_ARGUMENT;
+	if (!quoted && !argument && how == TO_WORD)
+		return word_end(r, from);
+	size_t end = from;
+	for (; end < r->n && r->text[end]; end++) {
+		if (quoted && r->text[end] == '\\' && end + 1 < r->n && r->text[end + 1])
+			end++;
+		else if (quoted ? r->text[end] == before
+				: (!argument &&
+				   in(r->text[end], how == TO_LINE ? "\"'\r\n" : " \t\r\n")))
+			break;
+	}
+	/* what closes the text around it is no part of it */
+	while (!quoted && !argument && end > from + 1 && in(r->text[end - 1], "\"'}])"))
+		end--;
+	return end;
+}
+
+static bool begins_argument(const reading *r, size_t from)
+{
+	return (!from || !r->text[from - 1]) && memchr(r->text, 0, r->n);
+}
+
+/* A name is followed by = or :, quotes and spaces between them; an option also by a space. */
+static extent names_next(const reading *r, size_t from, size_t end)
+{
+	const char *word = r->text + from;
+	size_t at = end, n = end - from;
 	while (at < r->n && in(r->text[at], "\"' "))
 		at++;
 	bool assigned = at < r->n && in(r->text[at], "=:");
-	bool option = r->text[from] == '-' && end < r->n && (!r->text[end] || r->text[end] == ' ');
-	return (assigned || option) && secret_name(r->text + from, end - from);
+	bool apart = end < r->n && (!r->text[end] || in(r->text[end], " \t\n"));
+	if (r->netrc && apart && (is_word(word, n, "PASSWORD") || is_word(word, n, "ACCOUNT")))
+		return TO_BLANK;
+	/* or by a comma, in a list of JSON */
+	bool option = *word == '-' && (apart || assigned || (at < r->n && r->text[at] == ','));
+	if ((!assigned && !option) || !secret_name(word, n))
+		return NO_VALUE;
+	if (ends_with(word, n, "COOKIE") || ends_with(word, n, "AUTHORIZATION"))
+		return TO_LINE;
+	if (!option)
+		return TO_WORD;
+	return r->text[end] == '=' && begins_argument(r, from) ? TO_ARGUMENT : TO_BLANK;
+}
+
+/* Programs and what of their letters are followed by a password; "login" is docker's, az's, ... */
+static const char *letters_of(const char *word, size_t n)
+{
+	static const char *const programs[][2] = {
+		{"SSHPASS", "p"}, {"LOGIN", "p"},      {"MYSQL", "p"},     {"MYSQLDUMP", "p"},
+		{"MARIADB", "p"}, {"MONGO", "p"},      {"MONGOSH", "p"},   {"MONGODUMP", "p"},
+		{"SQLCMD", "P"},  {"LDAPSEARCH", "w"}, {"REDIS-CLI", "a"}, {"OPENSSL", "kK"},
+		{"HTTP", "a"},    {"HTTPS", "a"},      {"XH", "a"},        {"7Z", "p"},
+		{"ZIP", "P"},     {"UNZIP", "P"},
+	};
+	for (size_t i = n; i > 0; i--)
+		if (word[i - 1] == '/') {
+			word += i, n -= i;
+			break;
+		}
+	for (size_t i = 0; i < COUNT_OF(programs); i++)
+		if (is_word(word, n, programs[i][0]))
+			return programs[i][1];
+	return NULL;
+}
+
+/* -u, -U, --user and its kin: a login, or a name alone. */
+static bool takes_login(const char *word, size_t n)
+{
+	static const char *const options[] = {"--USER", "--PROXY-USER", "--USERPWD", "--HTTP-USER"};
+	for (size_t i = 0; i < COUNT_OF(options); i++)
+		if (is_word(word, n, options[i]))
+			return true;
+	return is_word(word, n, "-U");
+}
+
+/* user:password or user%password; 1000:1000 is a user and a group. */
+static bool is_login(const char *p, size_t n)
+{
+	size_t user = 0, digits = 0;
+	for (; user < n && !in(p[user], ":%/ "); user++)
+		digits += is_digit(p[user]);
+	return user > digits && user + 1 < n && in(p[user], ":%") && p[user + 1] != '/';
 }
 
 /* "Bearer XYZ" and "Basic XYZ": the secret is the word behind the word. */
@@ -274,21 +370,74 @@ static size_t key_block(const char *p, size_t n)
 	return stop;
 }
 
+/* -ume:password, -ppassword: the letter and its value are one argument. How much is no secret. */
+static size_t attached_option(const reading *r, size_t from, size_t end)
+{
+	const char *p = r->text + from;
+	bool starts = !from || !r->text[from - 1] || in(r->text[from - 1], " \t\n\"'");
+	if (!starts || end - from < 3 || *p != '-' || p[1] == '-')
+		return 0;
+	size_t all = value_end(r, from, TO_BLANK) - from;
+	if (r->letters && in(p[1], r->letters))
+		return 2;
+	return in(p[1], "uU") && is_login(p + 2, all - 2) ? 2 : 0;
+}
+
+/* The value of a name, or a login, that begins at `from`: hidden. Its new end, 0: it is none. */
+static size_t take_value(reading *r, size_t from)
+{
+	extent how = r->value;
+	size_t n = value_end(r, from, how ? how : TO_BLANK) - from;
+	const char *word = r->text + from;
+	bool secret = how ? !is_harmless(word, n) : r->login && is_login(word, n);
+	r->value = NO_VALUE;
+	r->login = false;
+	if (!secret)
+		return 0;
+	/* "Bearer abc": a kind, and then the secret */
+	size_t kind = 0;
+	while (kind < n && is_letter(word[kind]))
+		kind++;
+	if (how == TO_LINE && kind && kind + 1 < n && word[kind] == ' ')
+		from += kind + 1, n -= kind + 1;
+	return from + hide(r, from, n);
+}
+
+/* What the word says about those behind it. */
+static void look_ahead(reading *r, size_t from, size_t end)
+{
+	const char *word = r->text + from, *letters = letters_of(word, end - from);
+	size_t n = end - from;
+	if (letters)
+		r->letters = letters;
+	r->netrc |= is_word(word, n, "MACHINE") || is_word(word, n, "LOGIN");
+	r->login = takes_login(word, n);
+	r->value = names_next(r, from, end);
+	if (!r->value && r->letters && n == 2 && *word == '-' && in(word[1], r->letters))
+		r->value = TO_BLANK;
+	if (!r->value && is_scheme(word, n))
+		r->value = TO_WORD;
+}
+
 static size_t take_word(reading *r, size_t from, size_t end)
 {
+	if (r->value || r->login) {
+		size_t hidden = take_value(r, from);
+		if (hidden)
+			return hidden;
+	}
 	const char *word = r->text + from;
-	size_t n = end - from;
+	size_t n = end - from, letter = attached_option(r, from, end);
+	if (letter) {
+		from += letter;
+		return from + hide(r, from, value_end(r, from, TO_BLANK) - from);
+	}
 	const char *slashes = NULL;
 	for (size_t i = 0; !slashes && i + 3 <= n; i++)
 		if (!memcmp(word + i, "://", 3))
 			slashes = word + i + 3;
-	if (r->value && is_scheme(word, n))
-		return end;
-	if ((r->value && !is_harmless(word, n)) || looks_secret(word, n) ||
-	    (memchr(word, '%', n) && hides_encoded(r, word, n))) {
-		r->value = false;
+	if (looks_secret(word, n) || (memchr(word, '%', n) && hides_encoded(r, word, n)))
 		return from + hide(r, from, n);
-	}
 	size_t login = slashes ? 0 : login_end(r, from, end);
 	if (login)
 		end = from + hide(r, from, login - from);
@@ -296,7 +445,7 @@ static size_t take_word(reading *r, size_t from, size_t end)
 		end = hide_login(r, (size_t)(slashes - r->text));
 		end = hide_folders(r, end, word_end(r, end));
 	}
-	r->value = names_next(r, from, end) || (!r->value && is_scheme(word, n));
+	look_ahead(r, from, end);
 	return end;
 }
 

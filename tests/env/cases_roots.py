@@ -174,6 +174,20 @@ def _(r):
     assert not notes(d, "rocm", "error") and not notes(d, "rocblas", "missing")
 
 
+@case("root09.toolkit_libraries_without_a_number_have_the_version_of_their_headers")
+def _(r):
+    top = "/usr/local/cuda"
+    headers = {"cudnn": ("cudnn_version.h", "#define CUDNN_MAJOR 9\n#define CUDNN_MINOR 19\n#define CUDNN_PATCHLEVEL 0\n"),
+               "nccl": ("nccl.h", "#define NCCL_MAJOR 2\n#define NCCL_MINOR 28\n#define NCCL_PATCH 9\n"),
+               "cublas": ("cublas_api.h", "#define CUBLAS_VER_MAJOR 13\n#define CUBLAS_VER_MINOR 1\n#define CUBLAS_VER_PATCH 0\n"),
+               "cudart": ("cuda_runtime_api.h", "#define CUDART_VERSION  13020\n"), "nvrtc": ("nvrtc.h", "")}
+    for lib, (header, text) in headers.items():
+        r.file(f"{top}/lib64/lib{lib}.so.2", elf(soname=f"lib{lib}.so.2")).file(f"{top}/include/{header}", text)
+    libraries = r.probe()["assay"]["libraries"]
+    got = {k: libraries[k]["copies"][0]["version"] for k in headers}
+    assert got == {"cudnn": "9.19.0", "nccl": "2.28.9", "cublas": "13.1.0", "cudart": "13.2", "nvrtc": None}, got
+
+
 @case("root09.a_distribution_s_hsa_runtime_makes_no_amd_host")
 def _(r):
     r.venv().torch(version="2.11.0+cu130", hip=None, cuda="13.0", lib=False).dist("triton", "3.6.0")
