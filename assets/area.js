@@ -1,8 +1,9 @@
 // What lies in an area of lanes and time: by name, by class, and why devices were idle in it.
+import { countColumn, shareColumn, timeColumn } from "./columns.js";
 import { endsAfter, spanName } from "./data.js";
 import { el, swatch } from "./dom.js";
 import { callsIn, hasCalls, stacksIn } from "./flame.js";
-import { formatCount, formatMoment, formatPercent, formatTime, shortName } from "./format.js";
+import { formatCount, formatMoment, formatTime, shortName } from "./format.js";
 import { lanesAround, walkNest } from "./nest.js";
 import { COLOURS } from "./palette.js";
 import { makeTable } from "./tables.js";
@@ -68,11 +69,11 @@ export function sumMarked(timeline) {
 
 // Shares are of the self times of all, and so sum to the whole however many run at once.
 const numberColumns = (rows, { average }) => [
-	{ title: "count", number: true, value: (r) => r.count, show: (r) => formatCount(r.count) },
-	{ title: "total", number: true, value: (r) => r.total, show: (r) => formatTime(r.total) },
-	...(rows.some((r) => r.self !== r.total) ? [{ title: "self", number: true, value: (r) => r.self, show: (r) => formatTime(r.self) }] : []),
-	...(!average ? [] : [{ title: "average", number: true, spare: true, value: (r) => r.total / r.count, show: (r) => formatTime(r.total / r.count) }]),
-	{ title: "share", number: true, value: (r) => r.self, show: (r) => formatPercent(r.self, rows.reduce((sum, o) => sum + o.self, 0)) },
+	countColumn("count", (r) => r.count),
+	timeColumn("total", (r) => r.total),
+	...(rows.some((r) => r.self !== r.total) ? [timeColumn("self", (r) => r.self)] : []),
+	...(!average ? [] : [timeColumn("average", (r) => r.total / r.count, { spare: true })]),
+	shareColumn("share", (r) => r.self, rows.reduce((sum, o) => sum + o.self, 0)),
 ];
 
 export function nameTable(timeline, rows, caption) {

@@ -1,8 +1,9 @@
 // Where a step's time went, as buckets of waste.
 import { bar, legend } from "./bars.js";
+import { countColumn, shareColumn } from "./columns.js";
 import { known, metricOf, rowsOf } from "./data.js";
 import { el, section, swatch } from "./dom.js";
-import { formatCount, formatNumber, formatPercent, formatTime } from "./format.js";
+import { formatNumber, formatPercent, formatTime } from "./format.js";
 import { makeTable } from "./tables.js";
 
 const BUCKET_COLOURS = {
@@ -34,11 +35,11 @@ function bucketTable(data, rows, { title, caption, of, coloured }) {
 	const coverage = (i) => `${Math.round(100 * b.coverage[i])}`.padStart("100".length, "\u2007");
 	return makeTable([
 		{ title: "bucket", value: (i) => i, show: (i) => el("span.nowrap", {}, coloured && times(i) ? swatch(bucketColour(data, i)) : null, bucketName(data, i)) },
-		{ title, number: true, value: (i) => b.value[i], show: value },
-		{ title: "share", number: true, value: (i) => b.value[i], show: (i) => times(i) ? formatPercent(b.value[i], of) : "" },
-		{ title: "coverage", number: true, value: (i) => b.coverage[i], show: (i) => el("span", {}, el("meter", { min: 0, max: 1, value: b.coverage[i], "aria-hidden": "true" }), ` ${coverage(i)} %`) },
+		{ title, number: true, value: (i) => b.value[i], show: value, plain: [[title, (i) => b.state[i] ? b.value[i] : null], ["unit", (i) => data.texts[b.unit[i]]]] },
+		shareColumn("share", (i) => times(i) ? b.value[i] : null, of),
+		shareColumn("coverage", (i) => b.coverage[i], 1, { show: (i) => el("span", {}, el("meter", { min: 0, max: 1, value: b.coverage[i], "aria-hidden": "true" }), ` ${coverage(i)} %`) }),
 		{ title: "state", minor: true, value: (i) => b.state[i], show: (i) => data.enums.state[b.state[i]] },
-		{ title: "measured from", minor: true, number: true, value: (i) => b.evidence[i], show: (i) => b.evidence[i] ? formatCount(b.evidence[i]) : "" },
+		countColumn("measured from", (i) => b.evidence[i] || null, { minor: true }),
 		{ title: "longest", value: (i) => b.gap[i], show: (i) => b.gap[i] >= 0 && data.spanOfGap ? el("a", { href: `#span=${data.spanOfGap[b.gap[i]]}` }, "show it") : "" },
 		{ title: "how", words: true, value: (i) => data.texts[b.how[i]], show: (i) => data.texts[b.how[i]] },
 	], rows, { caption });

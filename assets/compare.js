@@ -1,9 +1,10 @@
 // Two runs side by side: what changed, by how much, and whether it is more than chance.
 import { PARTS, bar, legend } from "./bars.js";
+import { pairColumn, timeColumn } from "./columns.js";
 import { choice, el, section, swatch } from "./dom.js";
 import { formatPercent, formatTime, runTitle, shortName, spaced, units } from "./format.js";
 import { CLASS_COLOURS, causeColour } from "./palette.js";
-import { factTable, makeTable } from "./tables.js";
+import { makeTable } from "./tables.js";
 
 const NAMES = ["before", "after"];
 
@@ -18,10 +19,10 @@ function changeText(d) {
 function changeColumns(first) {
 	return [
 		...first,
-		{ title: "before", number: true, value: (d) => d.a_ns, show: (d) => timeOr(d.a_ns) },
-		{ title: "after", number: true, value: (d) => d.b_ns, show: (d) => timeOr(d.b_ns) },
-		{ title: "change", number: true, value: (d) => d.change_ns, show: (d) => changeText(d) },
-		{ title: "by chance up to", number: true, value: (d) => d.noise_ns ?? -1, show: (d) => d.noise_ns === null ? "unknown" : formatTime(d.noise_ns) },
+		timeColumn("before", (d) => d.a_ns, { show: (d) => timeOr(d.a_ns) }),
+		timeColumn("after", (d) => d.b_ns, { show: (d) => timeOr(d.b_ns) }),
+		timeColumn("change", (d) => d.change_ns, { show: changeText }),
+		timeColumn("by chance up to", (d) => d.noise_ns, { show: (d) => timeOr(d.noise_ns) }),
 		{ title: "verdict", value: (d) => d.real, show: (d) => d.real ? el("b", {}, "real") : d.change_ns === null ? "" : d.change_ns === 0 ? "same" : d.noise_ns === null ? "small" : "noise" },
 	];
 }
@@ -120,7 +121,7 @@ export function compareSwitches(diff) {
 		{ title: "operators", value: (s) => s.family, show: (s) => s.family },
 		{ title: "before", words: true, value: (s) => s.a, show: (s) => s.a },
 		{ title: "after", words: true, value: (s) => s.b, show: (s) => s.fallback ? el("b", {}, `${s.b} (a fallback)`) : s.b },
-		{ title: "change a step", number: true, value: (s) => s.change_ns, show: (s) => changeText(s) },
+		timeColumn("change a step", (s) => s.change_ns, { show: changeText }),
 		{ title: "in the environment", words: true, value: (s) => s.environment ?? "", show: (s) => s.environment ?? "" },
 	], diff.switches, { caption: "Operators whose kernels come from elsewhere" }));
 }
@@ -135,8 +136,8 @@ export function compareBudget(diff) {
 export function compareWaits(diff) {
 	return !diff.waits.length ? null : section("waits", "Waits", makeTable([
 		...changeColumns([{ title: "kind", value: (d) => d.name, show: (d) => spaced(d.name) }]),
-		{ title: "calls a step", number: true, value: (d) => d.b_count - d.a_count, show: (d) => `${count(d.a_count)} → ${count(d.b_count)}` },
-		{ title: "producer known", number: true, value: (d) => d.b_resolved - d.a_resolved, show: (d) => `${count(d.a_resolved)} → ${count(d.b_resolved)}` },
+		pairColumn("calls a step", (d) => d.a_count, (d) => d.b_count, count),
+		pairColumn("producer known", (d) => d.a_resolved, (d) => d.b_resolved, count),
 	], diff.waits, { caption: "Time threads were blocked and streams held up, per step" }));
 }
 
@@ -168,7 +169,7 @@ export function compareCauses(diff) {
 export function compareKernels(diff, find) {
 	return section("kernels", "Kernels", makeTable([
 		...changeColumns([]),
-		{ title: "launches a step", number: true, value: (d) => d.b_count - d.a_count, show: (d) => `${count(d.a_count)} → ${count(d.b_count)}` },
+		pairColumn("launches a step", (d) => d.a_count, (d) => d.b_count, count),
 		{ title: "kept", value: (d) => d.change, show: (d) => d.change === "changed" ? "" : d.change },
 		{
 			title: "name", wide: true, value: (d) => d.name,
@@ -180,7 +181,7 @@ export function compareKernels(diff, find) {
 export function compareOperators(diff, find) {
 	return !diff.ops?.length ? null : section("operators", "Operators", makeTable([
 		...changeColumns([]),
-		{ title: "calls a step", number: true, value: (d) => d.b_count - d.a_count, show: (d) => `${count(d.a_count)} → ${count(d.b_count)}` },
+		pairColumn("calls a step", (d) => d.a_count, (d) => d.b_count, count),
 		{ title: "kept", value: (d) => d.change, show: (d) => d.change === "changed" ? "" : d.change },
 		{ title: "operator", name: true, value: (d) => d.name, show: (d) => el("span", {}, findButton(`name=${d.name}`, find), d.name) },
 	], diff.ops, { caption: "GPU time of operators per step, largest change first", search: "Filter operators" }));
@@ -206,7 +207,7 @@ export function byFunction(rows) {
 function codeTable(rows, find, what, caption) {
 	return !rows.length ? null : makeTable([
 		...changeColumns([]),
-		{ title: what, number: true, value: (d) => d.b_count - d.a_count, show: (d) => `${count(d.a_count)} → ${count(d.b_count)}` },
+		pairColumn(what, (d) => d.a_count, (d) => d.b_count, count),
 		{ title: "kept", value: (d) => d.change, show: (d) => d.change === "changed" ? "" : d.change },
 		{ title: "where", name: true, value: (d) => d.name, show: (d) => lineOf(d.name) ? el("button.plain", { type: "button", title: "all events of this line", onclick: () => find(`line=${lineOf(d.name)}`) }, d.name) : d.name },
 	], rows, { caption, search: "Filter lines" });

@@ -1,8 +1,9 @@
 // The same time of two runs side by side: what is in it, by class and by name.
 import { classOf, lanesIn, sumByName } from "./area.js";
+import { pairColumn, timeColumn } from "./columns.js";
 import { spanName } from "./data.js";
 import { el, swatch } from "./dom.js";
-import { formatCount, formatTime, shortName } from "./format.js";
+import { formatTime, shortName } from "./format.js";
 import { COLOURS } from "./palette.js";
 import { makeTable } from "./tables.js";
 
@@ -23,12 +24,12 @@ function pairs(timelines, sums, keyOf) {
 }
 
 function pairTable(timelines, rows, title, show) {
-	const change = (r) => r.by[1] - r.by[0], time = (ns) => ns ? formatTime(ns) : "";
+	const change = (r) => r.by[1] - r.by[0];
 	return makeTable([
-		{ title: "change", number: true, value: (r) => Math.abs(change(r)), show: (r) => `${change(r) > 0 ? "+" : ""}${formatTime(change(r))}` },
-		{ title: "before", number: true, value: (r) => r.by[0], show: (r) => time(r.by[0]) },
-		{ title: "after", number: true, value: (r) => r.by[1], show: (r) => time(r.by[1]) },
-		{ title: "events", number: true, value: (r) => r.counts[1] - r.counts[0], show: (r) => r.counts.map(formatCount).join(" → ") },
+		timeColumn("change", change, { value: (r) => Math.abs(change(r)), show: (r) => `${change(r) > 0 ? "+" : ""}${formatTime(change(r))}` }),
+		timeColumn("before", (r) => r.by[0] || null),
+		timeColumn("after", (r) => r.by[1] || null),
+		pairColumn("events", (r) => r.counts[0], (r) => r.counts[1]),
 		{ title, name: true, value: (r) => r.key, show: (r) => el("span", { title: r.key }, swatch(COLOURS[timelines[r.side].colour[r.span]]), show(r)) },
 	], rows, { caption: `By ${title}, largest change first`, rows: 12, sort: 0 });
 }

@@ -1,5 +1,6 @@
 // A flame graph of calls: press a box to look into it, type to find.
 import { callTree, launchTree, leafName, plainName, stackTree } from "./calltree.js";
+import { countColumn, timeColumn } from "./columns.js";
 import { choice, el, section } from "./dom.js";
 import { decoded, formatCount, formatPercent, formatTime, shortName } from "./format.js";
 import { threadLanes } from "./nest.js";
@@ -164,14 +165,14 @@ export class Flame {
 
 	columns() {
 		return this.root === this.stacks ? [
-			{ title: "looks", number: true, value: (n) => n.looks, show: (n) => formatCount(n.looks) },
+			countColumn("looks", (n) => n.looks),
 			{ title: "called", name: true, value: (n) => this.title(n), show: (n) => this.title(n) },
 		] : this.root === this.launches ? [
-			...LAUNCHED.map(([key, title]) => ({ title, number: true, value: (n) => n[key], show: (n) => n[key] ? formatTime(n[key]) : "" })),
+			...LAUNCHED.map(([key, title]) => timeColumn(title, (n) => n[key] || null)),
 			{ title: "called", name: true, value: (n) => this.title(n), show: (n) => n.span >= 0 ? el("a", { href: `#${this.data.tag}span=${n.span}` }, this.title(n)) : el("button.plain", { type: "button", onclick: () => this.zoom(n) }, this.title(n)) },
 		] : [
-			...MEASURES.map(([key, title]) => ({ title, number: true, value: (n) => n[key], show: (n) => n[key] ? formatTime(n[key]) : "" })),
-			{ title: "calls", number: true, value: (n) => n.count, show: (n) => formatCount(n.count) },
+			...MEASURES.map(([key, title]) => timeColumn(title, (n) => n[key] || null)),
+			countColumn("calls", (n) => n.count),
 			{ title: "called", name: true, value: (n) => this.title(n), show: (n) => el("a", { href: `#${this.data.tag}span=${n.span}`, title: this.data.texts[n.name] }, this.title(n)) },
 		];
 	}

@@ -1,5 +1,6 @@
 // A flame graph of two runs: boxes as wide as the mean of both, coloured by which run they are longer in.
 import { callTree, launchTree, mergeTrees, sameCall, sameLaunch } from "./calltree.js";
+import { pairColumn, timeColumn } from "./columns.js";
 import { el, swatch } from "./dom.js";
 import { Flame, LAUNCHED, MEASURES, flameSection, hasCalls, hasStacks } from "./flame.js";
 import { formatPercent, formatTime, shortName } from "./format.js";
@@ -48,11 +49,12 @@ export class FlameDiff extends Flame {
 
 	columns() {
 		const side = (i) => (n) => n.by[this.key][i];
+		const calls = pairColumn("calls a step", (n) => n.counts[0], (n) => n.counts[1], (c) => Number.isInteger(c) ? String(c) : c.toFixed(1));
 		return [
-			{ title: "change", number: true, value: (n) => Math.abs(this.change(n)), show: (n) => signed(this.change(n)) },
-			{ title: "before", number: true, value: side(0), show: (n) => formatTime(side(0)(n)) },
-			{ title: "after", number: true, value: side(1), show: (n) => formatTime(side(1)(n)) },
-			{ title: "calls a step", number: true, value: (n) => n.counts[1] - n.counts[0], show: (n) => n.counts.every((c) => !c) ? "" : n.counts.map((c) => Number.isInteger(c) ? String(c) : c.toFixed(1)).join(" → ") },
+			timeColumn("change", (n) => this.change(n), { value: (n) => Math.abs(this.change(n)), show: (n) => signed(this.change(n)) }),
+			timeColumn("before", side(0)),
+			timeColumn("after", side(1)),
+			{ ...calls, show: (n) => n.counts.some((c) => c) ? calls.show(n) : "" },
 			{ title: "called", name: true, value: (n) => this.title(n), show: (n) => el("button.plain", { type: "button", onclick: () => this.zoom(n), title: n.name }, this.title(n)) },
 		];
 	}

@@ -1,9 +1,10 @@
 // Why devices were idle: by cause, by line of the program, and gap by gap.
 import { bar, legend } from "./bars.js";
+import { countColumn, momentColumn, shareColumn, timeColumn, withShares } from "./columns.js";
 import { deviceName, enumText, listed, ranksInFull, rowsOf, spanName } from "./data.js";
 import { spanLink } from "./details.js";
 import { el, section, swatch } from "./dom.js";
-import { formatCount, formatMoment, formatPercent, formatTime, withShare } from "./format.js";
+import { formatCount, formatMoment, formatPercent, formatTime } from "./format.js";
 import { causeColour } from "./palette.js";
 import { lineText, ownLine } from "./stacks.js";
 import { countedTime } from "./steady.js";
@@ -49,9 +50,9 @@ function idleLines(data, colourOf, name, find) {
 	const line = (r) => r.stack < 0 ? r.during < 0 ? "no stack" : el("span", {}, "in ", spanLink(data, r.during))
 		: ownLine(data, r.stack) ? el("button.plain", { type: "button", title: "all events of this line", onclick: () => find(`line=${ownLine(data, r.stack)}`) }, lineText(data, r.stack)) : lineText(data, r.stack);
 	return makeTable([
-		{ title: "a step", number: true, value: (r) => r.step, show: (r) => r.step ? formatTime(r.step) : "" },
-		{ title: "whole run", number: true, value: (r) => r.ns, show: (r) => formatTime(r.ns) },
-		{ title: "stretches", number: true, value: (r) => r.stretches, show: (r) => formatCount(r.stretches) },
+		timeColumn("a step", (r) => r.step || null),
+		timeColumn("whole run", (r) => r.ns),
+		countColumn("stretches", (r) => r.stretches),
 		{ title: "cause", value: (r) => name(r.cause), show: (r) => el("span.nowrap", {}, swatch(colourOf(r.cause)), name(r.cause)) },
 		{ title: "the launching thread was at", name: true, value: (r) => r.stack >= 0 ? ownLine(data, r.stack) : r.during >= 0 ? spanName(data, r.during) : "", show: line },
 		{ title: "waiting for a thread at", name: true, value: (r) => ownLine(data, r.culprit), show: (r) => lineText(data, r.culprit) },
@@ -83,10 +84,10 @@ function causeTable(data, colourOf, name) {
 		bar(shown.map(([c, v]) => [v[key] / whole(key), colourOf(c), `${name(c)} ${stepped ? formatTime(v.step) : formatPercent(v.ns, total)}`])),
 		makeTable([
 			{ title: "cause", value: (r) => name(r[0]), show: (r) => el("span.nowrap", {}, swatch(colourOf(r[0])), name(r[0])) },
-			{ title: "a step", number: true, value: (r) => r[1].step, show: (r) => r[1].step ? withShare(formatTime(r[1].step), r[1].step, step) : "" },
-			{ title: "whole run", number: true, value: (r) => r[1].ns, show: (r) => formatTime(r[1].ns) },
-			{ title: "share", number: true, value: (r) => r[1].ns, show: (r) => formatPercent(r[1].ns, total) },
-			{ title: "gaps", number: true, value: (r) => r[1].gaps, show: (r) => formatCount(r[1].gaps) },
+			withShares(timeColumn("a step", (r) => r[1].step || null), () => step),
+			timeColumn("whole run", (r) => r[1].ns),
+			shareColumn("share", (r) => r[1].ns, total),
+			countColumn("gaps", (r) => r[1].gaps),
 			{ title: "meaning", words: true, value: (r) => name(r[0]), show: (r) => data.enums.cause_text?.[r[0]] ?? "" },
 		], list, { caption: `Idle time by cause${stepped ? `: the mean of ${formatCount(countedTime(data)[2])} steps that count, and` : ";"} the whole run, where the causes sum to the idle time of all devices`, sort: stepped ? 1 : 2 }),
 	];
@@ -95,8 +96,8 @@ function causeTable(data, colourOf, name) {
 function gapTable(data, colourOf, name) {
 	const g = data.gap, show = (span) => span >= 0 ? spanLink(data, span) : "";
 	return makeTable([
-		{ title: "length", number: true, value: (i) => g.dur[i], show: (i) => formatTime(g.dur[i]) },
-		{ title: "at", number: true, value: (i) => g.ts[i], show: (i) => data.spanOfGap?.[i] >= 0 ? spanLink(data, data.spanOfGap[i], formatMoment(g.ts[i])) : formatMoment(g.ts[i]) },
+		timeColumn("length", (i) => g.dur[i]),
+		momentColumn("at", (i) => g.ts[i], { show: (i) => data.spanOfGap?.[i] >= 0 ? spanLink(data, data.spanOfGap[i], formatMoment(g.ts[i])) : formatMoment(g.ts[i]) }),
 		{ title: "device", value: (i) => g.device[i], show: (i) => deviceName(data, g.device[i]) },
 		{ title: "cause", value: (i) => g.cause[i], show: (i) => el("span.nowrap", {}, swatch(colourOf(g.cause[i])), name(g.cause[i])) },
 		{ title: "meanwhile the launching thread ran", name: true, value: (i) => g.during[i], show: (i) => show(g.during[i]) },

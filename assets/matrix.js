@@ -1,5 +1,6 @@
 // Ranks by steps as a picture: how late, how much communication nothing hid, how long. Outliers stand first; of very many ranks those
 // behind them share lines.
+import { countColumn, numberColumn, timeColumn } from "./columns.js";
 import { sourceName } from "./data.js";
 import { choice, el } from "./dom.js";
 import { extremes, formatCount, formatTime } from "./format.js";
@@ -146,11 +147,11 @@ class Matrix {
 		const most = (r) => mostOf(r.cells), known = (r) => r.cells.filter((v) => v !== null).length, host = (r) => this.data.texts[this.data.rank.host[r.rank]];
 		this.table.replaceChildren(makeTable([
 			{ title: this.unit, value: (r) => this.unit === "host" ? r.name : this.data.rank.rank[r.rank], show: (r) => el("button.plain", { type: "button", title: "where it is most", onclick: () => this.open(r.who[most(r)], most(r)) }, r.name) },
-			...(this.unit === "host" ? [{ title: "ranks", number: true, value: (r) => r.ranks.size, show: (r) => formatCount(r.ranks.size) }] : [{ title: "host", value: host, show: host }]),
-			{ title: "all steps", number: true, value: (r) => r.sum, show: (r) => formatTime(r.sum) },
-			{ title: "a step", number: true, value: (r) => r.sum / known(r), show: (r) => formatTime(r.sum / known(r)) },
-			{ title: "most", number: true, value: (r) => r.cells[most(r)], show: (r) => formatTime(r.cells[most(r)]) },
-			{ title: "in step", number: true, value: (r) => this.steps[most(r)], show: (r) => String(this.steps[most(r)]) },
+			...(this.unit === "host" ? [countColumn("ranks", (r) => r.ranks.size)] : [{ title: "host", value: host, show: host }]),
+			timeColumn("all steps", (r) => r.sum),
+			timeColumn("a step", (r) => r.sum / known(r)),
+			timeColumn("most", (r) => r.cells[most(r)]),
+			numberColumn("in step", "", (r) => this.steps[most(r)], String),
 		], this.rows, {
 			caption: `${MATRIX_KEYS.find(([key]) => key === this.key)[1]} of ${formatCount(this.rows.length)} ${this.unit}s over ${formatCount(this.steps.length)} steps`, rows: 16, sort: 2,
 			...(this.rows.length > 16 ? { search: `Filter ${this.unit}s` } : {}),

@@ -1,8 +1,9 @@
 // Memory of devices: over time, peaks, and who holds it at the peak. The curves are lanes of the timeline, too.
 import { legend } from "./bars.js";
+import { countColumn, numberColumn, shareColumn } from "./columns.js";
 import { chart } from "./curve.js";
 import { el, section } from "./dom.js";
-import { formatCount, formatPercent, formatTime } from "./format.js";
+import { formatCount, formatTime } from "./format.js";
 import { seriesTitle } from "./series.js";
 import { makeTable } from "./tables.js";
 
@@ -27,14 +28,15 @@ const nameOf = (m) => `GPU ${m.device}${m.rank === null ? "" : ` (rank ${m.rank}
 
 const placeOf = (h) => [h.op, h.file && `${h.file.replace(/.*\//, "")}:${h.line} ${h.function}`, h.range].filter(Boolean).join(" · ") || "not known";
 
+const memoryColumn = (title, bytes) => numberColumn(title, "B", bytes, formatMemory);
+
 function accounts(all) {
-	const bytes = (title, value) => ({ title, number: true, value, show: (r) => value(r) === null ? "" : formatMemory(value(r)) });
 	return makeTable([
 		{ title: "device", value: nameOf, show: nameOf },
 		{ title: "counted by", words: true, value: (r) => r.from, show: (r) => r.from },
-		bytes("peak", (r) => r.peak_bytes), bytes("before the recording", (r) => r.before_bytes), bytes("at the end", (r) => r.after_bytes),
-		bytes("reserved", (r) => r.reserved_bytes),
-		{ title: "blocks taken", number: true, value: (r) => r.takes, show: (r) => r.takes === null ? "" : formatCount(r.takes) },
+		memoryColumn("peak", (r) => r.peak_bytes), memoryColumn("before the recording", (r) => r.before_bytes), memoryColumn("at the end", (r) => r.after_bytes),
+		memoryColumn("reserved", (r) => r.reserved_bytes),
+		countColumn("blocks taken", (r) => r.takes),
 	], all, { caption: "Most that was held at a time", rows: 8 });
 }
 
@@ -44,9 +46,9 @@ function holders(all) {
 		...m.holders.map((h) => ({ m, bytes: h.bytes, blocks: h.blocks, place: placeOf(h) })),
 	]);
 	return rows.length ? makeTable([
-		{ title: "held", number: true, value: (r) => r.bytes, show: (r) => formatMemory(r.bytes) },
-		{ title: "of the peak", number: true, value: (r) => r.bytes / r.m.peak_bytes, show: (r) => formatPercent(r.bytes, r.m.peak_bytes) },
-		{ title: "blocks", number: true, value: (r) => r.blocks, show: (r) => r.blocks === null ? "" : formatCount(r.blocks) },
+		memoryColumn("held", (r) => r.bytes),
+		shareColumn("of the peak", (r) => r.bytes / r.m.peak_bytes, 1),
+		countColumn("blocks", (r) => r.blocks),
 		{ title: "device", value: (r) => nameOf(r.m), show: (r) => nameOf(r.m) },
 		{ title: "taken by", words: true, value: (r) => r.place, show: (r) => r.place },
 	], rows, { caption: "Who holds it at the peak", rows: 12 }) : el("p", {}, "Telemetry does not say who holds it.");

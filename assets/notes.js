@@ -1,4 +1,5 @@
 // Notes of readers on events and stretches of time. They stay in the address and in this browser, and can be saved to a file.
+import { timeColumn } from "./columns.js";
 import { spanName } from "./data.js";
 import { el, section } from "./dom.js";
 import { decoded, formatTime, shortName } from "./format.js";
@@ -156,7 +157,7 @@ export class Notes {
 		const data = (n) => this.timelines.find((t) => t.data.tag === n.tag).data;
 		const what = (n) => n.span >= 0 ? shortName(spanName(data(n), n.span)) : `${formatTime(n.length)} of the timeline`;
 		this.place.replaceChildren(this.list.length ? makeTable([
-			{ title: "at", number: true, value: (n) => n.from, show: (n) => el("a", { href: n.span >= 0 ? `#${n.tag}span=${n.span}` : `#${n.tag}time=${n.from},${n.length}` }, formatTime(n.from)) },
+			timeColumn("at", (n) => n.from, { show: (n) => el("a", { href: n.span >= 0 ? `#${n.tag}span=${n.span}` : `#${n.tag}time=${n.from},${n.length}` }, formatTime(n.from)) }),
 			...(this.timelines.length > 1 ? [{ title: "run", value: (n) => n.tag, show: (n) => n.tag === "a." ? "before" : "after" }] : []),
 			{ title: "on", name: true, value: what, show: what },
 			{ title: "note", words: true, value: (n) => n.text, show: (n) => n.text },

@@ -1,9 +1,10 @@
 // Operators of the framework: the GPU time they caused, and how near it is to what the device can do.
+import { countColumn, numberColumn, shareColumn, timeColumn } from "./columns.js";
 import { el, section } from "./dom.js";
-import { formatCount, formatNumber, formatPercent, formatTime } from "./format.js";
+import { formatNumber, formatPercent } from "./format.js";
 import { makeTable } from "./tables.js";
 
-const rateOf = (o, ns) => o.flops > 0 && ns > 0 ? `${formatNumber(o.flops / ns / 1e3)} TFLOP/s` : "";
+const rateColumn = (flops, ns) => numberColumn("rate", "TFLOP/s", (o) => flops(o) > 0 && ns(o) > 0 ? flops(o) / ns(o) / 1e3 : null, (rate) => `${formatNumber(rate)} TFLOP/s`);
 const boundOf = (o) => o.bound ? `${o.bound}${o.achieved > 0 ? `, ${formatPercent(o.achieved, 1)} reached` : ""}` : "";
 export const shapeText = (value) => value ? JSON.stringify(value).replaceAll('"', "").slice(1, -1) : "";
 
@@ -13,20 +14,20 @@ export function operators(data, onsearch) {
 		return null;
 	const find = (o) => el("span", { title: o.name }, el("button.find", { type: "button", title: "find on the timeline", "aria-label": "find on the timeline", onclick: () => onsearch(o.name) }, "find"), o.name);
 	const common = [
-		{ title: "GPU time", number: true, value: (o) => o.kernel_ns, show: (o) => formatTime(o.kernel_ns) },
-		{ title: "calls", number: true, value: (o) => o.calls, show: (o) => formatCount(o.calls) },
+		timeColumn("GPU time", (o) => o.kernel_ns),
+		countColumn("calls", (o) => o.calls),
 	];
 	return section("operators", "Operators", makeTable([
 		...common,
-		{ title: "share", number: true, value: (o) => o.share ?? 0, show: (o) => o.share === null ? "" : formatPercent(o.share, 1) },
-		{ title: "rate", number: true, value: (o) => o.flops / o.modelled_ns || 0, show: (o) => rateOf(o, o.modelled_ns) },
+		shareColumn("share", (o) => o.share ?? null, 1),
+		rateColumn((o) => o.flops, (o) => o.modelled_ns),
 		{ title: "bound by", value: (o) => o.bound ?? "", show: boundOf },
 		{ title: "where", name: true, value: (o) => o.where ?? "", show: (o) => o.where ?? "" },
 		{ title: "operator", name: true, value: (o) => o.name, show: find },
 	], ops, { caption: "Operators by the GPU time they caused", search: "Filter operators", sort: 0 }),
 	makeTable([
 		...common,
-		{ title: "rate", number: true, value: (o) => o.flops * o.calls / o.kernel_ns || 0, show: (o) => rateOf({ flops: o.flops * o.calls }, o.kernel_ns) },
+		rateColumn((o) => o.flops * o.calls, (o) => o.kernel_ns),
 		{ title: "bound by", value: (o) => o.bound ?? "", show: boundOf },
 		{ title: "operator", name: true, value: (o) => o.name, show: find },
 		{ title: "shapes", words: true, value: (o) => shapeText(o.shapes), show: (o) => shapeText(o.shapes) },

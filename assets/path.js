@@ -1,5 +1,6 @@
 // The critical path: what the length of a step hangs on, as a line over the lanes and as tables.
 import { bar, legend } from "./bars.js";
+import { countColumn, momentColumn, shareColumn, timeColumn } from "./columns.js";
 import { markOf } from "./data.js";
 import { el, section, swatch } from "./dom.js";
 import { formatCount, formatMoment, formatPercent, formatTime, shortName, spaced } from "./format.js";
@@ -140,15 +141,15 @@ export function togglePath(t, on = !t.path) {
 }
 
 function stretchTable(data, p) {
-	const href = (i) => `#${data.tag}span=${p.span[i]}`;
+	const href = (i) => `#${data.tag}span=${p.span[i]}`, at = (i) => p.start[i] - p.start[0];
 	const what = (i) => p.span[i] < 0 ? p.name(i) === "hand_off" ? "from another thread" : "(nothing recorded)" : shortName(data.texts[data.name[p.span[i]]] || "(no name)");
 	const where = (i) => {
 		const track = data.tracks[p.track[i]];
 		return !track ? "" : track.kind === "stream" ? `GPU ${track.pid} stream ${track.tid}` : `thread ${track.tid}`;
 	};
 	return makeTable([
-		{ title: "length", number: true, value: (i) => p.dur[i], show: (i) => formatTime(p.dur[i]) },
-		{ title: "at", number: true, value: (i) => p.start[i], show: (i) => el("a", { href: `#${data.tag}time=${p.start[i]},${p.dur[i]}` }, formatMoment(p.start[i] - p.start[0])) },
+		timeColumn("length", (i) => p.dur[i]),
+		momentColumn("at", at, { show: (i) => el("a", { href: `#${data.tag}time=${p.start[i]},${p.dur[i]}` }, formatMoment(at(i))) }),
 		{ title: "class", value: (i) => p.name(i), show: (i) => el("span.nowrap", {}, swatch(classColour(p.name(i))), spaced(p.name(i)), p.inferred[i] ? " (inferred)" : "") },
 		{ title: "where", value: where, show: where },
 		{ title: "what", name: true, value: what, show: (i) => p.span[i] < 0 ? what(i) : el("a", { href: href(i), title: data.texts[data.name[p.span[i]]] }, what(i)) },
@@ -157,9 +158,9 @@ function stretchTable(data, p) {
 
 function sumTable(rows, whole, caption) {
 	return !rows.length ? null : makeTable([
-		{ title: "on the path", number: true, value: (r) => r.path_ns, show: (r) => formatTime(r.path_ns) },
-		{ title: "share", number: true, value: (r) => r.path_ns, show: (r) => formatPercent(r.path_ns, whole) },
-		{ title: "stretches", number: true, value: (r) => r.count, show: (r) => formatCount(r.count) },
+		timeColumn("on the path", (r) => r.path_ns),
+		shareColumn("share", (r) => r.path_ns, whole),
+		countColumn("stretches", (r) => r.count),
 		{ title: "name", name: true, value: (r) => r.name, show: (r) => el("span", { title: r.name }, shortName(r.name)) },
 	], rows, { caption, rows: 10, sort: 0 });
 }
@@ -178,8 +179,8 @@ export function pathSection(data, show) {
 		bar(classes.map(([name, ns]) => [ns / whole, classColour(name), `${spaced(name)} ${formatPercent(ns, whole)}`])),
 		makeTable([
 			{ title: "class", value: ([name]) => name, show: ([name]) => el("span.nowrap", {}, swatch(classColour(name)), spaced(name)) },
-			{ title: "on the path", number: true, value: ([, ns]) => ns, show: ([, ns]) => formatTime(ns) },
-			{ title: "share", number: true, value: ([, ns]) => ns, show: ([, ns]) => formatPercent(ns, whole) },
+			timeColumn("on the path", ([, ns]) => ns),
+			shareColumn("share", ([, ns]) => ns, whole),
 		], classes, { caption: `The classes sum to ${formatTime(whole)}`, sort: 1 }),
 		p ? stretchTable(data, p) : null,
 		sumTable(path.kernels, whole, "Kernels on the path"),

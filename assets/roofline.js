@@ -1,5 +1,6 @@
 // Operators below the roofs of their device: operations a byte against operations a second, both on logarithmic axes.
 import { legend } from "./bars.js";
+import { numberColumn, shareColumn, timeColumn } from "./columns.js";
 import { choice, el, section, svg, swatch } from "./dom.js";
 import { extremes, formatCount, formatNumber, formatPercent, formatTime } from "./format.js";
 import { shapeText } from "./operators.js";
@@ -92,12 +93,12 @@ function circles(points, { x, y }, onsearch) {
 function pointTable(points, onsearch) {
 	const total = points.reduce((sum, p) => sum + p.ns, 0), point = (p, on) => p.circle.classList.toggle("pointed", on);
 	return makeTable([
-		{ title: "GPU time", number: true, value: (p) => p.ns, show: (p) => formatTime(p.ns) },
-		{ title: "share", number: true, value: (p) => p.ns, show: (p) => formatPercent(p.ns, total) },
-		{ title: "FLOP/byte", number: true, value: (p) => p.intensity, show: (p) => formatNumber(p.intensity) },
-		{ title: "TFLOP/s", number: true, value: (p) => p.rate, show: (p) => formatNumber(p.rate / 1e12) },
-		{ title: "TB/s", number: true, value: (p) => p.rate / p.intensity, show: (p) => formatNumber(p.rate / p.intensity / 1e12) },
-		{ title: "of its bound", number: true, value: (p) => p.achieved ?? -1, show: (p) => p.achieved > 0 ? formatPercent(p.achieved, 1) : "" },
+		timeColumn("GPU time", (p) => p.ns),
+		shareColumn("share", (p) => p.ns, total),
+		numberColumn("FLOP/byte", "", (p) => p.intensity, formatNumber),
+		numberColumn("TFLOP/s", "", (p) => p.rate / 1e12, formatNumber),
+		numberColumn("TB/s", "", (p) => p.rate / p.intensity / 1e12, formatNumber),
+		shareColumn("of its bound", (p) => p.achieved > 0 ? p.achieved : null, 1),
 		{ title: "bound by", value: (p) => p.bound ?? "", show: (p) => p.bound ?? "" },
 		{ title: "type", value: (p) => p.math ?? "", show: (p) => p.math ?? "" },
 		{

@@ -1,15 +1,19 @@
 // The parts of the page other than the timeline, in order. A part whose table the run does not have is null.
 import { PARTS, bar, legend } from "./bars.js";
+import { countColumn, momentColumn, numberColumn, shareColumn, sizeColumn, timeColumn, withShares } from "./columns.js";
 import { deviceName, enumText, listed, ranksInFull, rowsOf, sourceName } from "./data.js";
 import { sparkline } from "./curve.js";
 import { spanLink } from "./details.js";
 import { el, folded, hatched, section, swatch } from "./dom.js";
-import { extremes, formatBytes, formatCount, formatMoment, formatNumber, formatPercent, formatTime, shortName, withShare } from "./format.js";
+import { extremes, formatBytes, formatCount, formatMoment, formatNumber, formatPercent, formatTime, shortName } from "./format.js";
 import { CLASS_COLOURS, familyColour } from "./palette.js";
 import { rankMatrix } from "./matrix.js";
 import { lineText } from "./stacks.js";
 import { factTable, makeTable } from "./tables.js";
 import { seriesTitle, seriesValue } from "./series.js";
+
+// Of columns in which -1 is absent.
+const orNull = (x) => x >= 0 ? x : null;
 
 // Said wherever the events of a few ranks stand for a job.
 export function ranksNote(data) {
@@ -50,13 +54,10 @@ export function devices(data) {
 				`${title} ${formatPercent(part(d, key), d.span_ns)}`])))),
 		makeTable([
 			{ title: "device", value: (r) => r.i, show: (r) => deviceName(data, r.i) },
-			{ title: "span", number: true, value: (r) => r.d.span_ns, show: (r) => formatTime(r.d.span_ns) },
-			...PARTS.map(([key, title]) => ({
-				title, number: true, value: (r) => part(r.d, key),
-				show: (r) => withShare(formatTime(part(r.d, key)), part(r.d, key), r.d.span_ns),
-			})),
-			{ title: "GPU events", number: true, value: (r) => r.d.events, show: (r) => formatCount(r.d.events) },
-			{ title: "gaps", number: true, value: (r) => r.d.gaps, show: (r) => formatCount(r.d.gaps) },
+			timeColumn("span", (r) => r.d.span_ns),
+			...PARTS.map(([key, title]) => withShares(timeColumn(title, (r) => part(r.d, key)), (r) => r.d.span_ns)),
+			countColumn("GPU events", (r) => r.d.events),
+			countColumn("gaps", (r) => r.d.gaps),
 		], list.map((d, i) => ({ d, i })).sort((a, b) => a.d.rank - b.d.rank || a.i - b.i), {
 			caption: "Time of each device: the four parts sum to its span exactly", ...(list.length > MANY ? { search: "Filter devices" } : {}),
 		}));
@@ -68,12 +69,12 @@ function rankTable(data) {
 	const r = data.rank;
 	return !r?.matched.some((n) => n > 0) ? null : makeTable([
 		{ title: "rank", value: (i) => r.rank[i], show: (i) => sourceName(data, r.source[i]) },
-		{ title: "shared collectives", number: true, value: (i) => r.matched[i], show: (i) => formatCount(r.matched[i]) },
-		{ title: "came last", number: true, value: (i) => r.last[i], show: (i) => withShare(formatCount(r.last[i]), r.last[i], r.matched[i]) },
-		{ title: "waited for others", number: true, value: (i) => r.waited[i], show: (i) => formatTime(r.waited[i]) },
-		{ title: "made others wait", number: true, value: (i) => r.caused[i], show: (i) => formatTime(r.caused[i]) },
-		{ title: "transfer", number: true, value: (i) => r.transfer[i], show: (i) => formatTime(r.transfer[i]) },
-		{ title: "clock ahead", minor: true, number: true, value: (i) => r.offset[i], show: (i) => formatTime(r.offset[i]) },
+		countColumn("shared collectives", (i) => r.matched[i]),
+		withShares(countColumn("came last", (i) => r.last[i]), (i) => r.matched[i]),
+		timeColumn("waited for others", (i) => r.waited[i]),
+		timeColumn("made others wait", (i) => r.caused[i]),
+		timeColumn("transfer", (i) => r.transfer[i]),
+		timeColumn("clock ahead", (i) => r.offset[i], { minor: true }),
 		{ title: "late by", value: (i) => r.excess[i], show: (i) => LATE[r.why[i]] + (r.excess[i] ? ` +${formatTime(r.excess[i])}` : "") },
 		{ title: "host", value: (i) => data.texts[r.host[i]], show: (i) => data.texts[r.host[i]] },
 	], rowsOf(r).sort((a, b) => r.rank[a] - r.rank[b]), {
@@ -87,14 +88,14 @@ function collectiveTable(data) {
 	return !c ? null : makeTable([
 		{ title: "collective", value: (i) => data.texts[c.name[i]], show: (i) => data.texts[c.name[i]] },
 		{ title: "group", value: (i) => data.texts[c.group[i]], show: (i) => data.texts[c.group[i]] },
-		{ title: "ranks", number: true, value: (i) => c.size[i], show: (i) => c.size[i] >= 0 ? String(c.size[i]) : "" },
-		{ title: "message", number: true, value: (i) => c.bytes[i], show: (i) => c.bytes[i] >= 0 ? el("span", { title: `${formatCount(c.bytes[i])} B` }, formatBytes(c.bytes[i])) : "unknown" },
-		{ title: "calls", number: true, value: (i) => c.count[i], show: (i) => formatCount(c.count[i]) },
-		{ title: "latency", number: true, value: (i) => c.latency[i], show: (i) => formatTime(c.latency[i]) },
-		{ title: "skew", number: true, value: (i) => c.skew[i], show: (i) => c.matched[i] ? formatTime(c.skew[i]) : "" },
-		{ title: "largest skew", minor: true, number: true, value: (i) => c.max_skew[i], show: (i) => c.matched[i] ? formatTime(c.max_skew[i]) : "" },
-		{ title: "algorithm GiB/s", number: true, value: (i) => c.algo_bw[i], show: (i) => c.algo_bw[i] ? c.algo_bw[i].toFixed(1) : "" },
-		{ title: "bus GiB/s", number: true, value: (i) => c.bus_bw[i], show: (i) => c.bus_bw[i] ? c.bus_bw[i].toFixed(1) : "" },
+		numberColumn("ranks", "", (i) => orNull(c.size[i]), String),
+		sizeColumn("message", (i) => orNull(c.bytes[i]), { show: (i) => c.bytes[i] >= 0 ? el("span", { title: `${formatCount(c.bytes[i])} B` }, formatBytes(c.bytes[i])) : "unknown" }),
+		countColumn("calls", (i) => c.count[i]),
+		timeColumn("latency", (i) => c.latency[i]),
+		timeColumn("skew", (i) => c.matched[i] ? c.skew[i] : null),
+		timeColumn("largest skew", (i) => c.matched[i] ? c.max_skew[i] : null, { minor: true }),
+		numberColumn("algorithm GiB/s", "", (i) => c.algo_bw[i] || null, (x) => x.toFixed(1)),
+		numberColumn("bus GiB/s", "", (i) => c.bus_bw[i] || null, (x) => x.toFixed(1)),
 	], rowsOf(c), { caption: "Collectives by group and size", search: "Filter collectives" });
 }
 
@@ -119,17 +120,17 @@ export function kernels(data, onsearch) {
 		bar(sorted.map((f) => [f.total_ns / (familyTotal || 1), familyColour(data, f.family), `${f.family} ${f.pct.toFixed(1)} %`])),
 		makeTable([
 			{ title: "family", value: (f) => f.family, show: (f) => el("span", {}, swatch(familyColour(data, f.family)), f.family) },
-			{ title: "total", number: true, value: (f) => f.total_ns, show: (f) => formatTime(f.total_ns) },
-			{ title: "share", number: true, value: (f) => f.pct, show: (f) => `${f.pct.toFixed(1)} %` },
-			{ title: "launches", number: true, value: (f) => f.count, show: (f) => formatCount(f.count) },
+			timeColumn("total", (f) => f.total_ns),
+			shareColumn("share", (f) => f.pct, 100),
+			countColumn("launches", (f) => f.count),
 		], sorted, { caption: "By family", sort: 1 }),
 		makeTable([
-			{ title: "total", number: true, value: (i) => k.total[i], show: (i) => formatTime(k.total[i]) },
-			{ title: "share", number: true, value: (i) => k.total[i], show: (i) => kinds[k.kind[i]] === "kernel" ? formatPercent(k.total[i], total) : "" },
-			{ title: "count", number: true, value: (i) => k.count[i], show: (i) => formatCount(k.count[i]) },
-			{ title: "mean", number: true, value: (i) => k.total[i] / k.count[i], show: (i) => formatTime(k.total[i] / k.count[i]) },
-			{ title: "shortest", minor: true, number: true, value: (i) => k.min[i], show: (i) => formatTime(k.min[i]) },
-			{ title: "longest", minor: true, number: true, value: (i) => k.max[i], show: (i) => formatTime(k.max[i]) },
+			timeColumn("total", (i) => k.total[i]),
+			shareColumn("share", (i) => kinds[k.kind[i]] === "kernel" ? k.total[i] : null, total),
+			countColumn("count", (i) => k.count[i]),
+			timeColumn("mean", (i) => k.total[i] / k.count[i]),
+			timeColumn("shortest", (i) => k.min[i], { minor: true }),
+			timeColumn("longest", (i) => k.max[i], { minor: true }),
 			{ title: "family", value: (i) => k.family[i], show: (i) => el("span.nowrap", {}, swatch(familyColour(data, data.enums.family[k.family[i]])), data.enums.family[k.family[i]]) },
 			{ title: "launched at", name: true, minor: true, value: (i) => k.line[i], show: (i) => k.line[i] >= 0 && data.kernel_line ? lineText(data, data.kernel_line.stack[k.line[i]]) : "" },
 			{
@@ -144,11 +145,11 @@ export function kernels(data, onsearch) {
 
 function copyTable({ copies = [] }) {
 	return !copies.length ? null : makeTable([
-		{ title: "total", number: true, value: (c) => c.total_ns, show: (c) => formatTime(c.total_ns) },
-		{ title: "count", number: true, value: (c) => c.count, show: (c) => formatCount(c.count) },
-		{ title: "moved", number: true, value: (c) => c.bytes ?? -1, show: (c) => c.bytes > 0 ? formatBytes(c.bytes) : "" },
-		{ title: "each", number: true, value: (c) => c.bytes / c.count || -1, show: (c) => c.bytes > 0 ? formatBytes(c.bytes / c.count) : "" },
-		{ title: "rate", number: true, value: (c) => c.bytes_per_second ?? -1, show: (c) => c.bytes_per_second > 0 ? `${formatBytes(c.bytes_per_second)}/s` : "" },
+		timeColumn("total", (c) => c.total_ns),
+		countColumn("count", (c) => c.count),
+		sizeColumn("moved", (c) => c.bytes || null),
+		sizeColumn("each", (c) => c.bytes / c.count || null),
+		numberColumn("rate", "B/s", (c) => c.bytes_per_second || null, (rate) => `${formatBytes(rate)}/s`),
 		{ title: "host memory", value: (c) => c.host_memory ?? "", show: (c) => c.host_memory ?? "" },
 		{ title: "name", name: true, value: (c) => c.name, show: (c) => c.name },
 	], copies, { caption: "Copies and memsets: how much they moved, and how fast", sort: 0 });
@@ -156,11 +157,11 @@ function copyTable({ copies = [] }) {
 
 function callTable(rows, caption) {
 	return !rows?.length ? null : makeTable([
-		{ title: "total", number: true, value: (c) => c.total_ns, show: (c) => formatTime(c.total_ns) },
-		{ title: "count", number: true, value: (c) => c.count, show: (c) => formatCount(c.count) },
-		{ title: "mean", number: true, value: (c) => c.total_ns / c.count, show: (c) => formatTime(c.total_ns / c.count) },
-		{ title: "median", number: true, value: (c) => c.median_ns, show: (c) => formatTime(c.median_ns) },
-		{ title: "longest", number: true, value: (c) => c.max_ns, show: (c) => formatTime(c.max_ns) },
+		timeColumn("total", (c) => c.total_ns),
+		countColumn("count", (c) => c.count),
+		timeColumn("mean", (c) => c.total_ns / c.count),
+		timeColumn("median", (c) => c.median_ns),
+		timeColumn("longest", (c) => c.max_ns),
 		{ title: "call", name: true, value: (c) => c.name, show: (c) => c.name },
 	], rows, { caption, sort: 0, rows: 15 });
 }
@@ -179,14 +180,13 @@ export function waits(data) {
 	const track = (t) => t < 0 ? "" : `${many ? `${sourceName(data, data.tracks[t].source)}, ` : ""}${ownName(t)}`;
 	const ownName = (t) => t < 0 ? "" : data.tracks[t].kind === "stream" ? `GPU ${data.tracks[t].pid} stream ${data.tracks[t].tid}` : data.tracks[t].name || `thread ${data.tracks[t].tid}`;
 	const link = (span) => span >= 0 ? spanLink(data, span) : "";
-	const time = (ns) => ns >= 0 ? formatTime(ns) : "";
 	return section("waits", "Waits",
 		el("p.muted", {}, "Who waited, for which work on which stream, and what it cost: blocked is the time in the call, delayed how much sooner the waiting side could have gone on."),
 		ranksNote(data),
 		makeTable([
-			{ title: "blocked", number: true, value: (i) => w.blocked[i], show: (i) => time(w.blocked[i]) },
-			{ title: "delayed", number: true, value: (i) => w.delayed[i], show: (i) => time(w.delayed[i]) },
-			{ title: "at", number: true, value: (i) => w.ts[i], show: (i) => w.host[i] >= 0 ? spanLink(data, w.host[i], formatMoment(w.ts[i])) : formatMoment(w.ts[i]) },
+			timeColumn("blocked", (i) => orNull(w.blocked[i])),
+			timeColumn("delayed", (i) => orNull(w.delayed[i])),
+			momentColumn("at", (i) => w.ts[i], { show: (i) => w.host[i] >= 0 ? spanLink(data, w.host[i], formatMoment(w.ts[i])) : formatMoment(w.ts[i]) }),
 			{ title: "kind", value: (i) => w.kind[i], show: (i) => enumText(data, "wait.kind", w.kind[i]) },
 			{ title: "who waits", name: true, value: (i) => w.consumer[i], show: (i) => track(w.consumer[i] >= 0 ? w.consumer[i] : w.thread[i]) },
 			{ title: "for stream", value: (i) => w.producer[i], show: (i) => track(w.producer[i]) },
@@ -230,7 +230,7 @@ export function scopes(data, onsearch) {
 	const all = data.scopes, rows = all?.scopes ?? [];
 	if (!rows.some((r) => r.gpu_sum_ns))
 		return null;
-	const inferred = all.gpu_sum_inferred_ns, time = (ns) => ns === null ? "" : formatTime(ns);
+	const inferred = all.gpu_sum_inferred_ns;
 	return section("scopes", "Scopes",
 		el("p.muted", {}, "GPU time by the range it was launched in." +
 			(inferred ? ` ${formatTime(inferred)} of ${formatTime(all.gpu_sum_ns)} are inferred: launched by another thread while the range's own waited for it.` : "")),
@@ -238,14 +238,14 @@ export function scopes(data, onsearch) {
 		inferred ? el("ul.legend", {}, el("li", {}, hatched("span.swatch", "--inferred-stripe", "--inferred"), "inferred part")) : null,
 		icicle(all),
 		makeTable([
-			{ title: "GPU time", number: true, value: (r) => r.gpu_sum_ns, show: (r) => formatTime(r.gpu_sum_ns) },
-			{ title: "share", number: true, value: (r) => r.gpu_sum_ns, show: (r) => formatPercent(r.gpu_sum_ns, all.gpu_sum_ns) },
-			{ title: "of it inferred", number: true, value: (r) => r.gpu_inferred_ns, show: (r) => r.gpu_inferred_ns ? formatTime(r.gpu_inferred_ns) : "" },
-			{ title: "in itself", number: true, value: (r) => r.gpu_self_ns, show: (r) => formatTime(r.gpu_self_ns) },
-			{ title: "host time", number: true, value: (r) => r.host_ns ?? -1, show: (r) => time(r.host_ns) },
-			{ title: "host waits", number: true, value: (r) => r.wait_ns, show: (r) => time(r.wait_ns) },
-			{ title: "GPU idle inside", number: true, value: (r) => r.idle_ns, show: (r) => time(r.idle_ns) },
-			{ title: "calls", number: true, value: (r) => r.count, show: (r) => formatCount(r.count) },
+			timeColumn("GPU time", (r) => r.gpu_sum_ns),
+			shareColumn("share", (r) => r.gpu_sum_ns, all.gpu_sum_ns),
+			timeColumn("of it inferred", (r) => r.gpu_inferred_ns || null),
+			timeColumn("in itself", (r) => r.gpu_self_ns),
+			timeColumn("host time", (r) => r.host_ns),
+			timeColumn("host waits", (r) => r.wait_ns),
+			timeColumn("GPU idle inside", (r) => r.idle_ns),
+			countColumn("calls", (r) => r.count),
 			{
 				title: "scope", name: true, value: (r) => r.path.join(" › "), show: (r) => el("span", { title: r.path.join(" › ") },
 					el("button.find", { type: "button", title: "find on the timeline", "aria-label": "find on the timeline", onclick: () => onsearch(r.path.at(-1)) }, "find"),
@@ -270,13 +270,12 @@ export function telemetry(data) {
 	const placed = (s) => ({
 		zone: "by its wall clock", nowhere: "not on the timeline: its clock does not meet the run's",
 	})[data.sources[data.tracks[s.track]?.source]?.clock] ?? "by its clock";
+	const what = (r) => r.s.track >= 0 || r.s.device >= 0 ? seriesTitle(data, r.s) : r.s.name;
 	return section("telemetry", "Telemetry", makeTable([
-		{ title: "what", value: (r) => r.s.name, show: (r) => r.s.track >= 0 || r.s.device >= 0 ? seriesTitle(data, r.s) : r.s.name },
-		{ title: "samples", number: true, value: (r) => r.s.n, show: (r) => formatCount(r.s.n) },
-		{ title: "lowest", number: true, value: (r) => r.low, show: (r) => seriesValue(r.s.name, r.low) },
-		{ title: "mean", number: true, value: (r) => r.mean, show: (r) => seriesValue(r.s.name, r.mean) },
-		{ title: "highest", number: true, value: (r) => r.high, show: (r) => seriesValue(r.s.name, r.high) },
-		{ title: "over the run", value: (r) => r.s.name, show: (r) => r.high > r.low ? sparkline(data, r.s, `from ${seriesValue(r.s.name, r.low)} to ${seriesValue(r.s.name, r.high)}`) : "constant" },
+		{ title: "what", value: (r) => r.s.name, show: what, plain: [["what", what], ["series", (r) => r.s.name]] },
+		countColumn("samples", (r) => r.s.n),
+		...[["lowest", "low"], ["mean", "mean"], ["highest", "high"]].map(([title, key]) => numberColumn(title, "", (r) => r[key], String, { show: (r) => seriesValue(r.s.name, r[key]) })),
+		{ title: "over the run", plain: [], value: (r) => r.s.name, show: (r) => r.high > r.low ? sparkline(data, r.s, `from ${seriesValue(r.s.name, r.low)} to ${seriesValue(r.s.name, r.high)}`) : "constant" },
 		{ title: "on the timeline", words: true, value: (r) => placed(r.s), show: (r) => placed(r.s) },
 	], rows, { caption: "All counters over all their samples", rows: 24 }));
 }
@@ -302,18 +301,18 @@ export function trust(data, pageBytes) {
 		report.run_metrics.warnings.length ? el("ul.warnings", {}, ...report.run_metrics.warnings.map((w) => el("li", {}, w))) : null,
 		report.issues.length ? makeTable([
 			{ title: "severity", value: (r) => r.severity, show: (r) => r.severity },
-			{ title: "count", number: true, value: (r) => r.count, show: (r) => formatCount(r.count) },
+			countColumn("count", (r) => r.count),
 			{ title: "what", words: true, value: (r) => r.text, show: (r) => r.text },
 		], report.issues, { caption: "Data problems met" }) : el("p", {}, "No data problems met."),
 		makeTable([
 			{ title: "input", value: (r) => r.path, show: (r) => r.path },
 			{ title: "format", value: (r) => r.format, show: (r) => r.format },
-			{ title: "size", number: true, value: (r) => r.bytes, show: (r) => formatBytes(r.bytes) },
-			{ title: "records", number: true, value: (r) => r.records, show: (r) => formatCount(r.records) },
+			sizeColumn("size", (r) => r.bytes),
+			countColumn("records", (r) => r.records),
 		], report.inputs, { caption: "Inputs" }),
 		folded("Where every number comes from", makeTable([
 			{ title: "number", value: (r) => r.name, show: (r) => r.name },
-			{ title: "value", number: true, value: (r) => r.value, show: (r) => r.value === null ? "unknown" : typeof r.value === "number" ? formatNumber(r.value) : String(r.value) },
+			numberColumn("value", "", (r) => r.value, String, { show: (r) => r.value === null ? "unknown" : typeof r.value === "number" ? formatNumber(r.value) : String(r.value) }),
 			{ title: "state", value: (r) => r.state, show: (r) => r.state },
 			{ title: "how", words: true, value: (r) => r.how, show: (r) => r.how },
 		], report.metrics, { caption: "Numbers of the report", rows: 100 })));

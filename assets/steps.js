@@ -1,8 +1,9 @@
 // Steps: one bar each, and a table.
 import { PARTS, legend } from "./bars.js";
+import { countColumn, timeColumn, withShares } from "./columns.js";
 import { deviceName, rowsOf } from "./data.js";
 import { el, section } from "./dom.js";
-import { formatCount, formatTime, withShare } from "./format.js";
+import { formatTime } from "./format.js";
 import { CLASS_COLOURS } from "./palette.js";
 import { ranksNote } from "./sections.js";
 import { makeTable } from "./tables.js";
@@ -45,11 +46,9 @@ function workedSteps(data) {
 		makeTable([
 			{ title: "step", value: (i) => i, show: (i) => el("a", { href: `#time=${s.start[i]},${s.span[i]}` }, stepTitle(data, s.step[i])) },
 			{ title: "device", value: (i) => s.device[i], show: (i) => deviceName(data, s.device[i]) },
-			{ title: "span", number: true, value: (i) => s.span[i], show: (i) => formatTime(s.span[i]) },
-			...PARTS.map(([key, title]) => ({
-				title, number: true, value: (i) => s[key][i], show: (i) => s[key][i] ? withShare(formatTime(s[key][i]), s[key][i], s.span[i]) : "",
-			})),
-			{ title: "GPU events", number: true, value: (i) => s.events[i], show: (i) => formatCount(s.events[i]) },
+			timeColumn("span", (i) => s.span[i]),
+			...PARTS.map(([key, title]) => withShares(timeColumn(title, (i) => s[key][i] || null), (i) => s.span[i])),
+			countColumn("GPU events", (i) => s.events[i]),
 		], rowsOf(s), { caption: "Work launched in each step, on each device", rows: 15 }));
 }
 
@@ -62,6 +61,6 @@ export function steps(data) {
 		makeTable([
 			{ title: "step", value: (i) => i, show: (i) => el("a", { href: `#time=${s.ts[i]},${s.dur[i]}` }, stepTitle(data, i)) },
 			{ title: "from", name: true, value: (i) => s.source[i], show: (i) => data.sources[s.source[i]]?.path ?? "" },
-			{ title: "length", number: true, value: (i) => s.dur[i], show: (i) => formatTime(s.dur[i]) },
+			timeColumn("length", (i) => s.dur[i]),
 		], rowsOf(s), { caption: "Step markers on the host", rows: 15 }));
 }

@@ -1,4 +1,5 @@
 // Tables that sort by a click on their heads and narrow down as one types.
+import { plainNumber } from "./columns.js";
 import { copyButton } from "./copy.js";
 import { el, elided } from "./dom.js";
 import { decoded, formatCount } from "./format.js";
@@ -23,7 +24,8 @@ function inOrder(columns) {
 }
 
 // columns: [{ title, value(row) for sorting, show(row) text or node, number, wide: takes the room, words: sentences that wrap,
-// name: one line, cut in its middle; minor: not in narrow windows; spare: not in a narrow dock }]; those that are empty in every row are left out.
+// name: one line, cut in its middle; minor: not in narrow windows; spare: not in a narrow dock;
+// plain: [[head, value(row)], ...] for CSV, else the text }]; those that are empty in every row are left out.
 // options: { caption, search: "what the box asks for", rows: how many at first, sort: column, rising }
 // Every table of several rows can be copied, all rows that the filter leaves, in the order shown.
 export function makeTable(all, rows, options = {}) {
@@ -66,8 +68,11 @@ export function makeTable(all, rows, options = {}) {
 		type: "search", placeholder: options.search, "aria-label": options.search,
 		oninput: () => { needle = box.value.toLowerCase(); fill(); tell(); },
 	});
-	const cells = () => [columns.map((c) => c.title), ...ordered.map((row) => columns.map((c) => text(c, row).replace(/\s+/g, " ").trim()))];
-	const copy = rows.length > 1 ? el("span.copy", {}, copyButton("CSV", "copy the table as CSV", () => asCsv(cells())), copyButton("Markdown", "copy the table as Markdown", () => asMarkdown(cells()))) : null;
+	const oneLine = (c, row) => text(c, row).replace(/\s+/g, " ").trim();
+	const cells = () => [columns.map((c) => c.title), ...ordered.map((row) => columns.map((c) => oneLine(c, row)))];
+	const plain = (c, row) => c.plain ? c.plain.map(([, value]) => oneLine(c, row) === "" ? "" : plainNumber(value(row))) : [oneLine(c, row)];
+	const plainCells = () => [columns.flatMap((c) => c.plain?.map(([head]) => head) ?? [c.title]), ...ordered.map((row) => columns.flatMap((c) => plain(c, row)))];
+	const copy = rows.length > 1 ? el("span.copy", {}, copyButton("CSV", "copy the table as CSV: plain numbers, units in the head", () => asCsv(plainCells())), copyButton("Markdown", "copy the table as Markdown", () => asMarkdown(cells()))) : null;
 	fill();
 	const usual = [sort, rising], made = el("div.table", {},
 		box || copy ? el("p.filter", {}, box, count, copy) : null,

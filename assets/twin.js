@@ -1,4 +1,5 @@
 // What the timeline shows, as rows of text: for screen readers, and to be copied.
+import { momentColumn, timeColumn } from "./columns.js";
 import { spanName } from "./data.js";
 import { el, section } from "./dom.js";
 import { formatCount, formatMoment, formatTime, shortName } from "./format.js";
@@ -39,8 +40,8 @@ function viewTable(timeline) {
 	const caption = `${formatTime(timeline.width * timeline.scale)} from ${formatMoment(timeline.time(0))}: ${formatCount(count)} events` +
 		(count > shown.length ? `, the longest ${formatCount(shown.length)} of them` : "");
 	return makeTable([
-		{ title: "start", number: true, value: ([, i]) => data.start[i], show: ([, i]) => formatMoment(data.start[i]) },
-		{ title: "length", number: true, value: ([, i]) => data.dur[i], show: ([, i]) => formatTime(data.dur[i]) },
+		momentColumn("start", ([, i]) => data.start[i]),
+		timeColumn("length", ([, i]) => data.dur[i]),
 		{ title: "lane", value: ([g]) => g.title, show: ([g]) => [g.rank, g.title].filter(Boolean).join(" · ") },
 		{ title: "class", value: ([, i]) => classOf(data, i), show: ([, i]) => classOf(data, i) },
 		{ title: "name", name: true, value: ([, i]) => spanName(data, i), show: ([, i]) => spanLink(data, i, shortName(spanName(data, i))) },

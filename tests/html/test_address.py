@@ -25,6 +25,23 @@ def check_tables(driver):
     csv_text, markdown = copied(0), copied(1)
     parsed = list(csv.reader(io.StringIO(csv_text)))
     tap.ok("a table is copied as CSV with all rows", len(parsed) == rows + 1 and len({len(r) for r in parsed}) == 1, len(parsed))
+    heads, kernels = parsed[0], [dict(zip(parsed[0], r)) for r in parsed[1:]]
+    want = driver.execute_script("const k = assay.data.kernel; return [...Array(k.n).keys()].map((i) => [k.total[i], k.count[i], k.max[i]])")
+    got = [[int(r["total (ns)"]), int(r["count"]), int(r["longest (ns)"])] for r in kernels] if "total (ns)" in heads else heads
+    tap.ok("its numbers are plain, with their units in the heads", sorted(got) == sorted(want), got[:3])
+    whole = sum(float(r["share (%)"] or 0) for r in kernels) if "share (%)" in heads else 0
+    tap.ok("and shares are percent of the whole", abs(whole - 100) < 1e-3, whole)
+    plain = lambda text: text == "" or set(text) <= set("0123456789.e+-")
+    odd = []
+    for table in driver.execute_script("""
+            return [...document.querySelectorAll(".table")].filter((t) => t.querySelector(".copy button")).map((t) => {
+                t.querySelector(".copy button").click();
+                return assay.copied;
+            });"""):
+        read = list(csv.DictReader(io.StringIO(table)))
+        odd += [(h, r[h]) for r in read for h in r if h.endswith((" (ns)", " (B)", " (%)")) or h in ("count", "calls", "GPU events", "samples") if not plain(r[h])]
+        odd += [(h, r[h]) for r in read for h in r if h not in ("how", "unit") and r[h] and r[h].split()[-1] in ("ms", "µs", "ns", "kB", "MB", "GB", "%")]
+    tap.ok("in every table of the page", not odd, odd[:5])
     tap.ok("and as Markdown", markdown.count("\n") == rows + 2 and markdown.splitlines()[1].startswith("| --- |"))
     open_tab(driver, "rows")
     text = text_of(driver, "rows")
