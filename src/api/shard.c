@@ -7,6 +7,7 @@
 
 #include "api/shard_file.h"
 #include "base/err.h"
+#include "base/folders.h"
 #include "base/test.h"
 #include "model/findings.h"
 #include "model/findings_pack.h"
@@ -152,7 +153,7 @@ static bool prepare(struct writing *w, char *const *paths, size_t n, const char 
 					  "standard input cannot be read in shards");
 		*assay_push(&w->head.operand) = paths[i];
 	}
-	if (mkdir(dir, 0777) && errno != EEXIST)
+	if (!assay_make_folders(dir, 0777, NULL))
 		return assay_fail(err, ASSAY_IO, 0, "cannot make %s: %s", dir, strerror(errno));
 	return true;
 }

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fmt.h"
 #include "base/folders.h"
 #include "base/test.h"
 #include "cmd/cmd.h"
@@ -126,6 +127,7 @@ static bool choose_rank_dir(recording *r, const record_args *a, const char **out
 		return assay_fail(err, ASSAY_USAGE, 0,
 				  "--per-rank: no launcher says which rank this is");
 	r->silent = p.rank > 0;
+	r->end.job = assay_fmt_safe(&r->arena, assay_str_of(a->out));
 	*out = assay_printf(&r->arena, "%s/rank-%05d", a->out, (int)p.rank);
 	return true;
 }

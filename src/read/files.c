@@ -105,6 +105,15 @@ static bool is_no_storage(const char *dir)
 	return found;
 }
 
+/* "run/" and "run" name the same files: "run/env.json". */
+static char *path_in(assay_arena *a, const char *dir, const char *name)
+{
+	size_t n = strlen(dir);
+	while (n && dir[n - 1] == '/')
+		n--;
+	return assay_printf(a, "%.*s/%s", (int)n, dir, name);
+}
+
 static void list_files(struct reading *r, const char *dir, int depth, bool linked)
 {
 	if (is_no_storage(dir))
@@ -122,7 +131,7 @@ static void list_files(struct reading *r, const char *dir, int depth, bool linke
 	for (struct dirent *e; r->file.n <= ASSAY_LIMIT_FILES && (e = readdir(d));) {
 		if (e->d_name[0] == '.' || is_no_trace(e->d_name))
 			continue;
-		char *path = assay_printf(&r->arena, "%s/%s", dir, e->d_name);
+		char *path = path_in(&r->arena, dir, e->d_name);
 		struct stat st;
 		if (lstat(path, &st) < 0)
 			continue;
@@ -859,6 +868,16 @@ TEST(of_64_captures_no_more_are_held_than_there_are_workers)
 	assay_run_free(run);
 	assay_run_free(one);
 	remove_processes(&a, dir, CAPTURES, 1);
+	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(a_slash_behind_a_folder_is_not_doubled)
+{
+	assay_arena a = {0};
+	CHECK(!strcmp(path_in(&a, "run", "x"), "run/x") &&
+	      !strcmp(path_in(&a, "run//", "x"), "run/x"));
+	CHECK(!strcmp(path_in(&a, "/", "x"), "/x"));
 	assay_arena_free(&a);
 	return 0;
 }

@@ -155,8 +155,8 @@ static void print_unrecorded(FILE *out, const assay_recorded *r)
 	}
 	if (others)
 		fprintf(out,
-			"  %zu processes without a GPU could not have been recorded; run.json names them\n",
-			others);
+			"  %zu process%s without a GPU could not have been recorded; run.json names %s\n",
+			others, others == 1 ? "" : "es", others == 1 ? "it" : "them");
 }
 
 static bool missed_any(const assay_recorded *r)
@@ -202,7 +202,7 @@ void assay_recorded_text(FILE *out, const assay_recorded *r, const assay_run *ru
 	if (!n.processes)
 		print_no_trace(out, r);
 	else
-		fprintf(out, "next: assay report %s\n", r->dir);
+		fprintf(out, "next: assay report %s\n", r->job ? r->job : r->dir);
 }
 
 void assay_recovered_text(FILE *out, const assay_recorded *r, const assay_run *run)

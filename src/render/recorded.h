@@ -30,6 +30,7 @@ typedef struct assay_unrecorded {
 
 typedef struct assay_recorded {
 	const char *dir; /* absolute, fit for a terminal */
+	const char *job; /* that holds all ranks, the same way; NULL: this is all */
 	int64_t ns;      /* the command ran */
 	int signal;      /* that ended it, 0 none */
 	uint64_t salvaged;

@@ -170,8 +170,11 @@ def check_small(where):
     one = assay("report", job, "--json")
     write(job, 12, job / "parts")
     tap.ok("twelve shards of nine ranks, inside their folder", assay("merge", job / "parts", "--json")[:2] == one[:2])
-    code, _, err = assay("report", job, "--shard", "0/1", "-o", where / "no/such")
-    tap.ok("a folder that cannot be made is named", code == 1 and "no/such" in err, err)
+    code, _, err = assay("report", job, "--shard", "0/1", "-o", where / "parts/of/the/job")
+    tap.ok("folders above the parts are made", code == 0 and len(files(where / "parts/of/the/job")) == 1, err)
+    (where / "file").touch()
+    code, _, err = assay("report", job, "--shard", "0/1", "-o", where / "file/such")
+    tap.ok("a folder that cannot be made is named", code == 1 and "file/such" in err, err)
 
 
 def main():
