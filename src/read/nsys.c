@@ -73,6 +73,12 @@ static void take_source(nsys *n)
 	n->part->t.source.epoch[n->part->source] = n->epoch;
 }
 
+int64_t nsys_global_pid(nsys *n, int pid, int vm)
+{
+	return (int64_t)((uint64_t)assay_db_int(n->db, vm, 1) << 48 |
+			 (uint64_t)assay_db_int(n->db, pid, -1) << 24);
+}
+
 bool nsys_process(nsys *n, int64_t global, bool make)
 {
 	uint64_t key = (uint64_t)global >> 24; /* hardware, VM and process; the thread is below */
@@ -292,6 +298,18 @@ static void read_devices(nsys *n)
 	assay_vec_free(&pids);
 }
 
+static uint32_t add_stream(nsys *n, int64_t id, int64_t context)
+{
+	uint32_t device = assay_map_get(&n->device_of, nsys_corr_key(n, (uint64_t)context));
+	uint32_t r = assay_add(&n->part->t, ASSAY_T_stream);
+	assay_stream_table *s = &n->part->t.stream;
+	s->source[r] = n->part->source;
+	s->id[r] = id;
+	s->context[r] = (uint32_t)context;
+	s->device[r] = device == ASSAY_MAP_ABSENT ? -1 : (int32_t)device;
+	return r;
+}
+
 /* Streams as contexts made them. Flag 3 is the null stream, 2 one that does not wait for it. */
 static void read_streams(nsys *n)
 {
@@ -299,19 +317,25 @@ static void read_streams(nsys *n)
 			     ASSAY_DB_COLUMNS("streamId", "processId", "contextId", "priority",
 					      "flag", "vmId"));
 	     assay_db_next(n->db);) {
-		int64_t pid = assay_db_int(n->db, 1, -1), vm = assay_db_int(n->db, 5, 1);
-		int64_t context = assay_db_int(n->db, 2, -1), flag = assay_db_int(n->db, 4, 0);
-		if (!nsys_process(n, (int64_t)((uint64_t)vm << 48 | (uint64_t)pid << 24), false))
+		int64_t flag = assay_db_int(n->db, 4, 0);
+		if (!nsys_process(n, nsys_global_pid(n, 1, 5), false))
 			continue;
-		uint32_t device = assay_map_get(&n->device_of, nsys_corr_key(n, (uint64_t)context));
-		uint32_t r = assay_add(&n->part->t, ASSAY_T_stream);
-		assay_stream_table *s = &n->part->t.stream;
-		s->source[r] = n->part->source;
-		s->id[r] = assay_db_int(n->db, 0, -1);
-		s->context[r] = (uint32_t)context;
-		s->priority[r] = (int32_t)assay_db_int(n->db, 3, 0);
-		s->flags[r] = flag == 3 ? 1 : flag == 2 ? 2 : 0;
-		s->device[r] = device == ASSAY_MAP_ABSENT ? -1 : (int32_t)device;
+		uint32_t r = add_stream(n, assay_db_int(n->db, 0, -1), assay_db_int(n->db, 2, -1));
+		n->part->t.stream.priority[r] = (int32_t)assay_db_int(n->db, 3, 0);
+		n->part->t.stream.flags[r] = flag == 3   ? ASSAY_STREAM_DEFAULT
+					     : flag == 2 ? ASSAY_STREAM_NONBLOCKING
+							 : 0;
+	}
+	for (assay_db_select(n->db, "TARGET_INFO_CUDA_CONTEXT_INFO",
+			     ASSAY_DB_COLUMNS("nullStreamId", "processId", "contextId", "vmId",
+					      "isGreenContext"));
+	     assay_db_next(n->db);) {
+		int64_t id = nsys_number(n, 0, 0);
+		if (id <= 0 || assay_db_int(n->db, 4, 0) ||
+		    !nsys_process(n, nsys_global_pid(n, 1, 3), false))
+			continue;
+		uint32_t r = add_stream(n, id, assay_db_int(n->db, 2, -1));
+		n->part->t.stream.flags[r] = ASSAY_STREAM_DEFAULT;
 	}
 }
 

@@ -33,7 +33,7 @@ typedef struct nsys {
 	assay_db_ids strings; /* StringIds: id -> string */
 	assay_map source_of;  /* globalPid >> 24 -> row of source */
 	assay_map call_of;    /* source and correlation id -> row of host */
-	assay_map device_of;  /* source and context -> device, from kernels */
+	assay_map device_of;  /* source and context -> device */
 	assay_map domain_of;  /* process, NVTX domain, category -> name */
 	assay_stacks stacks;
 	assay_jsonw args;              /* arguments in the making */
@@ -46,6 +46,8 @@ bool nsys_span(nsys *n, int column, int64_t *ts, int64_t *dur);
 /* The process of a globalPid or globalTid becomes the part's source. False: it has no GPU work and
  * none was asked to be made. */
 bool nsys_process(nsys *n, int64_t global, bool make);
+/* A globalPid of its parts. */
+int64_t nsys_global_pid(nsys *n, int pid, int vm);
 uint32_t nsys_thread(nsys *n, int64_t global_tid);
 assay_sid nsys_string(nsys *n, int column); /* 0: StringIds has no such id, or is not there */
 assay_sid nsys_name(nsys *n, int column);   /* then its number; 0: no id */

@@ -40,6 +40,21 @@ static int64_t only_process(nsys *n)
 	return only;
 }
 
+/* Devices that have a context lie beside the contexts, whose numbers have 32 bits. */
+static uint64_t device_key(const nsys *n, int64_t device)
+{
+	return nsys_corr_key(n, 1ull << 32 | (uint32_t)device);
+}
+
+static void learn_context(nsys *n, uint64_t context, int64_t device)
+{
+	uint32_t *slot = assay_map_at(&n->device_of, nsys_corr_key(n, context));
+	if (*slot == (uint32_t)device)
+		return;
+	*slot = (uint32_t)device;
+	*assay_map_at(&n->device_of, device_key(n, device)) = 1;
+}
+
 /* A row of gpu from the shared columns; ASSAY_NO_ROW when it has no time. */
 static uint32_t add_work(nsys *n, assay_gpu_kind kind)
 {
@@ -58,7 +73,7 @@ static uint32_t add_work(nsys *n, assay_gpu_kind kind)
 	t->context[g] = u32_at(n, CONTEXT, UINT32_MAX);
 	t->graph_node[g] = (uint64_t)nsys_number(n, NODE, 0);
 	if (device >= 0 && t->context[g] != UINT32_MAX)
-		*assay_map_at(&n->device_of, nsys_corr_key(n, t->context[g])) = (uint32_t)device;
+		learn_context(n, t->context[g], device);
 	return g;
 }
 
@@ -249,11 +264,27 @@ static const char *sync_name(const nsys *n, uint64_t corr, int64_t type)
 	return NULL; /* a synchronous copy or allocation: the call itself is the wait */
 }
 
-/* deviceId of waits is 0 for contexts of other devices too. */
+/* Contexts without work have a device, too. */
+static void read_contexts(nsys *n)
+{
+	for (assay_db_select(n->db, "TARGET_INFO_CUDA_CONTEXT_INFO",
+			     ASSAY_DB_COLUMNS("processId", "vmId", "contextId", "deviceId"));
+	     assay_db_next(n->db);) {
+		int64_t context = assay_db_int(n->db, 2, -1), device = nsys_number(n, 3, -1);
+		if (!nsys_process(n, nsys_global_pid(n, 0, 1), false) || device < 0)
+			continue;
+		learn_context(n, (uint64_t)context, device);
+	}
+}
+
+/* deviceId of waits is 0 for contexts of other devices too: a process has one of each, so that it
+ * is not this one's when another context is. */
 static int64_t context_device(const nsys *n, uint32_t context, int64_t told)
 {
 	uint32_t known = assay_map_get(&n->device_of, nsys_corr_key(n, context));
-	return known == ASSAY_MAP_ABSENT ? told : (int64_t)known;
+	if (known != ASSAY_MAP_ABSENT)
+		return known;
+	return assay_map_get(&n->device_of, device_key(n, told)) == ASSAY_MAP_ABSENT ? told : -1;
 }
 
 static void read_event_records(nsys *n, assay_map *by_sync)
@@ -330,6 +361,7 @@ void nsys_read_work(nsys *n)
 	read_copies(n);
 	read_graphs(n);
 	read_calls(n, &chains);
+	read_contexts(n);
 	read_event_records(n, &by_sync);
 	read_syncs(n, &by_sync);
 	assay_db_ids_free(&chains);

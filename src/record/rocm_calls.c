@@ -291,6 +291,15 @@ int assay_rocm_request(uint64_t thread, uint64_t context, int kind, int32_t oper
 
 /* ---- records ---- */
 
+/* How a wait compares a word, and which bits of it do not count. Of 64 bits all but the highest two
+ * are told. */
+static uint64_t condition(const rocprof_hip_call *h, const call_info *c)
+{
+	uint64_t all = c->field[ROCPROF_ROLE_MASK].bytes == 4 ? UINT32_MAX : UINT64_MAX;
+	uint64_t masked = ~argument(h, c, ROCPROF_ROLE_MASK) & all;
+	return (argument(h, c, ROCPROF_ROLE_ARG1) & ROCPROF_WORD_WHEN) | masked << 2;
+}
+
 static void fill_arguments(assay_wire_api *w, const rocprof_hip_call *h, const call_info *c)
 {
 	bool done = w->status == 0;
@@ -307,6 +316,8 @@ static void fill_arguments(assay_wire_api *w, const rocprof_hip_call *h, const c
 	w->event = argument(h, c, ROCPROF_ROLE_EVENT);
 	w->arg[0] = argument(h, c, ROCPROF_ROLE_ARG0);
 	w->arg[1] = argument(h, c, ROCPROF_ROLE_ARG1);
+	if (c->field[ROCPROF_ROLE_MASK].bytes)
+		w->arg[1] = condition(h, c);
 	if (done && c->field[ROCPROF_ROLE_EVENT_OUT].bytes)
 		w->event = through(h, c, ROCPROF_ROLE_EVENT_OUT);
 	if (done && c->field[ROCPROF_ROLE_ARG0_OUT].bytes)
@@ -363,7 +374,7 @@ static void put_words(const rocm_call *c, const call_info *info, int64_t start)
 		w->stream = stream_handle(h, info);
 		w->event = word[i].address;
 		w->arg[0] = half ? (uint32_t)word[i].value : word[i].value;
-		w->arg[1] = word[i].flags;
+		w->arg[1] = word[i].flags & ROCPROF_WORD_WHEN;
 		assay_rt_commit();
 	}
 }

@@ -68,7 +68,7 @@ static void follow_default(assay_sweep *s, uint32_t st, const assay_sweep_rec *r
 {
 	sweep_stream *to = &s->stream.p[st];
 	uint32_t legacy = s->device.p[to->device].legacy;
-	if (legacy == ASSAY_NO_ROW)
+	if (legacy == ASSAY_NO_ROW || s->stream.p[legacy].perhaps)
 		return;
 	const sweep_stream *l = &s->stream.p[legacy];
 	if (l->changed > to->legacy_seen && l->tail.row != to->last.row)
@@ -95,10 +95,10 @@ static bool legacy_edges(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 	uint64_t since = first ? 0 : to->last.key, mark = in_turn ? d->launched : 0;
 	for (uint32_t i = d->newest; sweep_moved(s, i, mark); i = s->stream.p[i].older) {
 		sweep_stream *from = &s->stream.p[i];
-		if (from->unsure && runs_beside(s, &from->last, r))
+		if (from->unsure && !to->perhaps && runs_beside(s, &from->last, r))
 			from->unsure = false;
 		over &= is_over(s, from, r);
-		if (!from->blocking || from->changed <= since)
+		if (!from->blocking || to->perhaps || from->changed <= since)
 			continue;
 		if (from->last.key > since)
 			legacy_edge(s, &from->last, r);
@@ -125,7 +125,8 @@ static void watch_blocking(assay_sweep *s, uint32_t st, const assay_sweep_rec *r
 {
 	sweep_stream *to = &s->stream.p[st];
 	uint32_t legacy = s->device.p[to->device].legacy;
-	if (legacy != ASSAY_NO_ROW && runs_beside(s, &s->stream.p[legacy].last, r))
+	if (legacy != ASSAY_NO_ROW && !s->stream.p[legacy].perhaps &&
+	    runs_beside(s, &s->stream.p[legacy].last, r))
 		to->unsure = false;
 }
 
@@ -318,7 +319,7 @@ static void end_value_waits(assay_sweep *s, const assay_sweep_rec *r)
 	sweep_event *e = row == ASSAY_NO_ROW ? NULL : &s->event.p[row];
 	uint32_t kept = 0;
 	for (uint32_t i = 0; e && e->records && i < e->n_open; i++) {
-		if (!sweep_value_fits(r->arg, e->open[i].arg, e->open[i].flags)) {
+		if (!sweep_value_fits(r->arg, e->open[i].arg, e->open[i].mask, e->open[i].flags)) {
 			e->open[kept++] = e->open[i];
 			continue;
 		}
@@ -426,8 +427,14 @@ static void do_stream_destroy(assay_sweep *s, const assay_sweep_rec *r)
 	if (r->flags & ASSAY_REC_FAILED || r->stream <= 2)
 		return;
 	uint32_t st = sweep_stream_of(s, r);
-	if (st != ASSAY_NO_ROW)
+	if (st != ASSAY_NO_ROW) {
 		sweep_stream_drop(s, st);
+		return;
+	}
+	if (s->gone_scope != r->scope)
+		s->gone.n = 0;
+	s->gone_scope = r->scope;
+	*assay_push(&s->gone) = (sweep_gone){r->key, r->enter};
 }
 
 static void do_capture_begin(assay_sweep *s, const assay_sweep_rec *r)
@@ -570,6 +577,7 @@ void assay_sweep_free(assay_sweep *s)
 	assay_vec_free(&s->gap);
 	assay_vec_free(&s->graph);
 	assay_vec_free(&s->freed);
+	assay_vec_free(&s->gone);
 	assay_vec_free(&s->member);
 	assay_vec_free(&s->shared);
 	assay_vec_free(&s->foreign);
@@ -582,6 +590,12 @@ static bool share_key(const assay_sweep_rec *a, const assay_sweep_rec *b)
 	return a->key == b->key && a->scope == b->scope;
 }
 
+/* A batch of memory operations is done in its order. */
+static int64_t rank_of(const assay_sweep_rec *r)
+{
+	return r->op == ASSAY_OP_WAIT_VALUE ? ASSAY_OP_WRITE_VALUE : r->op;
+}
+
 /* Records of one key: by what they are, then by time. */
 static void sort_call(const assay_sweep_rec *recs, uint32_t *rows, size_t n, int64_t *value)
 {
@@ -589,7 +603,7 @@ static void sort_call(const assay_sweep_rec *recs, uint32_t *rows, size_t n, int
 		value[rows[i]] = recs[rows[i]].enter;
 	assay_sort_rows(rows, n, value);
 	for (size_t i = 0; i < n; i++)
-		value[rows[i]] = recs[rows[i]].op;
+		value[rows[i]] = rank_of(&recs[rows[i]]);
 	assay_sort_rows(rows, n, value);
 }
 

@@ -87,6 +87,7 @@ enum {
 	ASSAY_REC_BARRIER = 1 << 21, /* RECORD: it left a barrier in a queue; WAIT, EVENT_SYNC: the
 				      * hint is what a barrier says; without one, a record that is
 				      * not known */
+	ASSAY_REC_PERHAPS = 1 << 22, /* LEGACY, but only its number speaks for it */
 };
 
 /* When a wait for a value is over; CUDA's and HIP's numbers. */
@@ -109,7 +110,8 @@ typedef struct assay_sweep_rec {
 	uint32_t scope;  /* one process in one session: nothing resolves across */
 	uint32_t thread; /* row of track */
 	uint32_t track;  /* stream as a row of track, where known; else ASSAY_NO_ROW */
-	uint32_t hint;   /* producer stream as another source names it, row of track */
+	uint32_t hint;   /* producer stream as another source names it, row of track; WAIT_VALUE:
+			  * number of the sink's mask */
 	uint32_t row;    /* LAUNCH: of gpu; else of host; handed back in the output */
 	int32_t device;  /* of the stream or call; -1 unknown */
 	uint32_t flags;
@@ -158,6 +160,7 @@ typedef struct assay_sweep_sink {
 	uint32_t (*wait)(void *ctx, const assay_sweep_wait *w); /* returns a number for news */
 	void (*news)(void *ctx, uint32_t wait, const assay_sweep_news *n);
 	void (*edge)(void *ctx, const assay_sweep_edge *e);
+	const uint64_t *masks; /* bits of words that waits for values look at */
 } assay_sweep_sink;
 
 typedef struct assay_sweep assay_sweep;

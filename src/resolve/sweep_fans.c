@@ -35,6 +35,22 @@ static sweep_work work_of_all(const assay_sweep *s, const sweep_device *d, assay
 	return w;
 }
 
+/* Does the work run in a stream that was destroyed meanwhile? The first that went after its launch
+ * did so while it had the most to do. */
+static bool may_be_gone(const assay_sweep *s, uint32_t scope, const sweep_work *w)
+{
+	size_t from = 0, to = s->gone_scope == scope ? s->gone.n : 0;
+	while (from < to) {
+		size_t half = from + (to - from) / 2;
+		if (s->gone.p[half].key > w->key)
+			to = half;
+		else
+			from = half + 1;
+	}
+	return w->row != ASSAY_NO_ROW && s->gone_scope == scope && from < s->gone.n &&
+	       w->end > s->gone.p[from].at - s->tolerance;
+}
+
 sweep_work sweep_fan_work(const assay_sweep *s, uint32_t device, sweep_fan which,
 			  assay_sweep_stream *of)
 {
@@ -55,7 +71,10 @@ sweep_work sweep_fan_work(const assay_sweep *s, uint32_t device, sweep_fan which
 			*of = p->id;
 		w = sweep_latest(w, p->tail);
 	}
-	if (sweep_may_end_later(&d->orphan_blocking, &w))
+	bool other = d->legacy == ASSAY_NO_ROW || w.row != s->stream.p[d->legacy].tail.row;
+	bool perhaps = d->legacy != ASSAY_NO_ROW && s->stream.p[d->legacy].perhaps;
+	if ((other && (perhaps || may_be_gone(s, d->scope, &w))) ||
+	    sweep_may_end_later(&d->orphan_blocking, &w))
 		sweep_doubt(&w, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_DEFAULT);
 	return w;
 }
@@ -152,6 +171,7 @@ void sweep_fan_drain(assay_sweep *s, uint32_t device, const assay_sweep_rec *r, 
 	if (newer)
 		d->settled = sweep_no_work;
 	drain_orphans(d, r, newer);
+	drain_work(&d->doubted, r->exit);
 	d->unseen = sweep_min(d->unseen, r->exit);
 	d->early = false;
 	d->drained = sweep_max(d->drained, r->exit);

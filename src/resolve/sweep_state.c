@@ -94,9 +94,13 @@ uint32_t sweep_device_of(assay_sweep *s, const assay_sweep_rec *r)
 						 .orphan_in = sweep_no_stream,
 						 .drained = INT64_MIN,
 						 .some = sweep_no_work,
+						 .doubted = sweep_no_work,
 						 .unseen = seen ? INT64_MIN : INT64_MAX,
 						 .early = r->flags & ASSAY_REC_WINDOW};
 	sweep_set(&s->by_device, (uint32_t)r->device, r->scope, 0, d);
+	uint32_t why = sweep_find(&s->doubted, r->scope, 0, 0);
+	if (why != ASSAY_NO_ROW)
+		sweep_doubt(&s->device.p[d].doubted, SWEEP_DOUBT_LINK, (assay_wait_doubt)why);
 	return d;
 }
 
@@ -154,9 +158,11 @@ bool sweep_has_unseen(const assay_sweep *s, uint32_t scope, int64_t at)
 
 void sweep_doubt_all(assay_sweep *s, uint32_t scope, assay_wait_doubt why)
 {
+	sweep_set(&s->doubted, scope, 0, 0, why);
 	for (size_t d = 0; d < s->device.n; d++) {
 		if (s->device.p[d].scope != scope)
 			continue;
+		sweep_doubt(&s->device.p[d].doubted, SWEEP_DOUBT_LINK, why);
 		for (uint32_t i = s->device.p[d].first; i != ASSAY_NO_ROW;
 		     i = s->stream.p[i].next) {
 			sweep_doubt(&s->stream.p[i].tail, SWEEP_DOUBT_LINK, why);
@@ -284,12 +290,13 @@ uint32_t sweep_stream_of(assay_sweep *s, const assay_sweep_rec *r)
 		.id = {r->stream, r->track, ++s->uids, r->device},
 		.device = d,
 		.last = sweep_no_work,
-		.tail = sweep_no_work,
+		.tail = s->device.p[d].doubted,
 		.before = INT64_MIN,
 		.pending = ASSAY_NO_ROW,
 		.pending_last = ASSAY_NO_ROW,
 		.capture_of = ASSAY_NO_ROW,
 		.legacy = legacy,
+		.perhaps = legacy && r->flags & ASSAY_REC_PERHAPS,
 		.blocking = k.per_thread,
 		.unsure = !k.per_thread && !legacy,
 		.moved = r->key + 1,
@@ -480,10 +487,11 @@ void sweep_enter(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 	if (p->legacy) {
 		enter_default(s, st, r->key);
 	} else if (legacy != ASSAY_NO_ROW && s->stream.p[legacy].changed > p->legacy_joined) {
+		bool doubtful = p->unsure || (p->blocking && s->stream.p[legacy].perhaps);
+		if (doubtful && sweep_may_end_later(&s->stream.p[legacy].tail, &p->tail))
+			sweep_doubt(&p->tail, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_DEFAULT);
 		if (p->blocking)
 			sweep_stand_behind(s, st, s->stream.p[legacy].tail, r->key);
-		else if (p->unsure && sweep_may_end_later(&s->stream.p[legacy].tail, &p->tail))
-			sweep_doubt(&p->tail, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_DEFAULT);
 		p->legacy_joined = r->key;
 	} else if (p->id.device < 0 &&
 		   (p->blocking || p->unsure)) /* behind whose default stream? */

@@ -52,7 +52,7 @@ typedef struct sweep_record {
 	bool raced; /* another thread recorded the event at the same time: who was last? */
 } sweep_record;
 
-enum { SWEEP_TABLES = 9, SWEEP_RECENT = 4, SWEEP_PENDING_MAX = 256, SWEEP_SYNC_IDS = 4096 };
+enum { SWEEP_TABLES = 10, SWEEP_RECENT = 4, SWEEP_PENDING_MAX = 256, SWEEP_SYNC_IDS = 4096 };
 
 typedef struct sweep_event {
 	sweep_record last, prev;
@@ -73,7 +73,7 @@ typedef struct sweep_event {
 	uint32_t n_recent;
 	/* memory words: waits for a value that was not written yet */
 	struct {
-		uint64_t arg;
+		uint64_t arg, mask;
 		uint32_t wait, flags;
 	} open[SWEEP_RECENT];
 	uint32_t n_open;
@@ -98,7 +98,8 @@ typedef struct sweep_stream {
 	uint64_t capture;    /* number of the capture it is in, 0 none */
 	uint32_t capture_of; /* stream that began it */
 	bool legacy, blocking;
-	bool unsure; /* whether it is blocking is not known, and no work of it says it is not */
+	bool perhaps; /* legacy, or no more than the others: what the rules say is doubtful */
+	bool unsure;  /* whether it is blocking is not known, and no work of it says it is not */
 	uint64_t slot_a;
 	uint32_t slot_b, slot_c;
 } sweep_stream;
@@ -123,10 +124,11 @@ typedef struct sweep_device {
 	sweep_work orphan, orphan_blocking;
 	assay_sweep_stream orphan_in;
 	bool fresh_orphan;
-	int64_t unseen;  /* until then work that was not recorded may run on it */
-	bool early;      /* so may work from before the recording */
-	int64_t drained; /* when the last wait for all of it was over */
-	sweep_work some; /* what a command may have made its default stream stand behind */
+	int64_t unseen;     /* until then work that was not recorded may run on it */
+	bool early;         /* so may work from before the recording */
+	int64_t drained;    /* when the last wait for all of it was over */
+	sweep_work some;    /* what a command may have made its default stream stand behind */
+	sweep_work doubted; /* of streams that are not known yet: none, and why not certainly so */
 } sweep_device;
 
 /* A wait, or host function, in front of the next work of a stream. */
@@ -153,6 +155,12 @@ typedef struct sweep_foreign {
 	uint32_t wait, scope;
 } sweep_foreign;
 
+/* One of the process's streams was destroyed, nobody knows which. */
+typedef struct sweep_gone {
+	uint64_t key;
+	int64_t at;
+} sweep_gone;
+
 /* Launches of a process that may have recorded events. */
 typedef struct sweep_graphs {
 	uint64_t key;  /* of the last */
@@ -167,6 +175,7 @@ struct assay_sweep {
 		struct {
 			sweep_table by_event, by_stream, by_device, gaps, unseen, graphs, pools;
 			sweep_table openers; /* processes that open events of others */
+			sweep_table doubted; /* sweep_doubt_all(), and why */
 			sweep_table blind;   /* in which a stream waits, nobody knows which */
 		};
 	};
@@ -182,6 +191,8 @@ struct assay_sweep {
 	sweep_record *by_sync; /* newest record of each sync id, by its low bits */
 	assay_vec(sweep_shared) shared;
 	assay_vec(sweep_foreign) foreign;
+	assay_vec(sweep_gone) gone; /* of the process at hand */
+	uint32_t gone_scope;
 	assay_vec(sweep_member) member; /* of the joint launch at hand */
 	uint64_t member_key;
 	uint32_t member_scope;
@@ -298,8 +309,12 @@ static inline int64_t sweep_min(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* Does the value end the wait? */
-bool sweep_value_fits(uint64_t value, uint64_t wanted, uint32_t flags);
+/* Does the value end the wait? mask: the bits of it that count. */
+bool sweep_value_fits(uint64_t value, uint64_t wanted, uint64_t mask, uint32_t flags);
+static inline uint64_t sweep_mask(const assay_sweep *s, uint32_t number)
+{
+	return number == ASSAY_NO_ROW ? UINT64_MAX : s->sink.masks[number];
+}
 
 /* The stream, which is in the list of its device, becomes the first of it, and is not settled. */
 void sweep_stream_first(assay_sweep *s, uint32_t stream);

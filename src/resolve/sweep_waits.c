@@ -377,6 +377,7 @@ static uint32_t wait_for_event(assay_sweep *s, const assay_sweep_rec *r, uint32_
 		w.doubts = SWEEP_DOUBT_LINK | SWEEP_DOUBT_OVER;
 	if (space) { /* anybody may write a word */
 		w.rec.arg = 0;
+		w.rec.hint = ASSAY_NO_ROW;
 		w.rec.flags &= ~(uint32_t)ASSAY_REC_WHOLE;
 	}
 	resolve(s, e, st, &w);
@@ -412,10 +413,13 @@ void sweep_wait(assay_sweep *s, const assay_sweep_rec *r)
 	wait_for_event(s, r, 0);
 }
 
-bool sweep_value_fits(uint64_t value, uint64_t wanted, uint32_t flags)
+/* HIP's masks: of what the documents say of "nor" only this depends on the word. */
+bool sweep_value_fits(uint64_t value, uint64_t wanted, uint64_t mask, uint32_t flags)
 {
 	bool half = flags & ASSAY_REC_HALF;
-	uint64_t left = value - wanted, neither = ~(value | wanted);
+	uint64_t neither = ~(value | wanted) & mask;
+	value &= mask;
+	uint64_t left = value - wanted;
 	switch ((assay_value_when)(flags / ASSAY_REC_WHEN & 3)) {
 	case ASSAY_VALUE_EQUAL:
 		return half ? (uint32_t)value == (uint32_t)wanted : value == wanted;
@@ -442,6 +446,7 @@ static void wait_for_later(assay_sweep *s, const assay_sweep_rec *r)
 	if (e->n_open < SWEEP_RECENT && n != ASSAY_NO_ROW) {
 		e->open[e->n_open].arg = r->arg;
 		e->open[e->n_open].wait = n;
+		e->open[e->n_open].mask = sweep_mask(s, r->hint);
 		e->open[e->n_open++].flags = r->flags;
 	}
 }
@@ -454,8 +459,9 @@ void sweep_wait_value(assay_sweep *s, const assay_sweep_rec *r)
 	sweep_event kept = {0};
 	if (row != ASSAY_NO_ROW)
 		kept = s->event.p[row];
-	bool last = kept.records && sweep_value_fits(kept.last.arg, r->arg, r->flags);
-	bool prev = kept.records > 1 && sweep_value_fits(kept.prev.arg, r->arg, r->flags);
+	uint64_t mask = sweep_mask(s, r->hint);
+	bool last = kept.records && sweep_value_fits(kept.last.arg, r->arg, mask, r->flags);
+	bool prev = kept.records > 1 && sweep_value_fits(kept.prev.arg, r->arg, mask, r->flags);
 	if (r->flags & ASSAY_REC_FAILED || !r->event || (!last && !prev)) {
 		wait_for_later(s, r);
 		return;
@@ -667,6 +673,7 @@ void sweep_unknown_sync(assay_sweep *s, const assay_sweep_rec *r)
 	put_wait(s, NULL, &w);
 	if (r->arg != ASSAY_OP_WAIT)
 		return;
+	sweep_enter_some(s, r->scope);
 	if (is_in(&s->openers, r->scope))
 		sweep_all_unseen(s, r->scope, ASSAY_WAIT_BY_PROCESS);
 	if (!is_in(&s->blind, r->scope) && !all_in_front(s, r))

@@ -279,8 +279,8 @@ static void sweep_all(waits *w)
 		rows.p[i] = i;
 	if (n)
 		assay_sweep_sort(w->recs.p, rows.p, n);
-	assay_sweep *s =
-		assay_sweep_new(&(assay_sweep_sink){w, take_wait, take_news, take_edge}, TOLERANCE);
+	assay_sweep *s = assay_sweep_new(
+		&(assay_sweep_sink){w, take_wait, take_news, take_edge, w->masks.p}, TOLERANCE);
 	for (size_t i = 0; i < n; i++)
 		assay_sweep_push(s, &w->recs.p[rows.p[i]]);
 	assay_sweep_end(s);
@@ -331,8 +331,8 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 	sweep_all(&w);
 	for (size_t i = 0; i < w.sources; i++)
 		assay_keys_free(&w.keys[i]);
-	assay_map *maps[] = {&w.scopes,   &w.told,     &w.handles, &w.legacy,
-			     &w.recorded, &w.barriers, &w.ordinals};
+	assay_map *maps[] = {&w.scopes,   &w.told,     &w.handles,  &w.legacy,
+			     &w.recorded, &w.barriers, &w.ordinals, &w.perhaps};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(maps); i++)
 		assay_map_free(maps[i]);
 	assay_index_free(&w.calls);
@@ -345,6 +345,7 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 	assay_vec_free(&w.call_rows);
 	assay_vec_free(&w.recs);
 	assay_vec_free(&w.said);
+	assay_vec_free(&w.masks);
 	waits_known_args_free(&w.args);
 	assay_arena_free(&w.parsed);
 	assay_arena_free(&w.scratch);

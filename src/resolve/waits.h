@@ -27,6 +27,7 @@ typedef struct waits {
 	assay_vec(assay_sweep_rec) recs;
 	assay_vec(uint32_t) call_rows; /* of host: all calls, in the order of the table */
 	assay_vec(uint8_t) said;       /* by row of wait: its class is the file's */
+	assay_vec(uint64_t) masks;     /* of waits for values */
 	assay_keys *keys;              /* by source */
 	uint32_t *source_scope;        /* by source: scope of work whose call is not known */
 	int32_t *only_device;          /* by source: its one device, or -1 */
@@ -37,6 +38,7 @@ typedef struct waits {
 	assay_map told;     /* the same -> 1: a sync or record row says more than the call */
 	assay_map handles;  /* source and stream handle -> row of track, or WAITS_SEVERAL */
 	assay_map legacy;   /* source and device -> row of track: its default stream */
+	assay_map perhaps;  /* the same: what may be it, where none is known */
 	assay_map recorded; /* source and correlation id -> row of track: an event row told it */
 	assay_marks
 		chosen; /* thread -> device as the program numbers it, by calls that choose one */

@@ -30,6 +30,7 @@ static const struct {
 	{NAME("startEvent"), AT(start_event), 0},
 	{NAME("value"), AT(value), 0},
 	{NAME("flags"), AT(flags), 0},
+	{NAME("mask"), AT(masked), 0}, /* the others */
 	{NAME("deviceId"), AT(device), 0},
 	{NAME("device"), AT(device), 0},
 	{NAME("retval"), AT(status), 0},
@@ -61,6 +62,7 @@ static void take(waits_args *a, size_t i, assay_str raw)
 	}
 	if (!assay_str_u64(raw, &v) || (names[i].value == AT(device) && v > INT32_MAX))
 		return;
+	v = names[i].value == AT(masked) ? ~v : v;
 	memcpy((char *)a + names[i].value, &v, sizeof v);
 	if (names[i].has)
 		*(bool *)((char *)a + names[i].has) = true;
@@ -118,6 +120,9 @@ TEST(arguments_of_both_spellings_are_read)
 		ASSAY_S("\"stream\": \"0x7f01\",\"ptr\": \"0x50\",\"value\": \"3\",\"flags\": \"1\",\"retval\": \"1\""));
 	CHECK(a.has_stream && a.stream == 0x7f01 && a.event == 0x50 && a.value == 3);
 	CHECK(a.flags == 1 && a.status == 1 && a.device == -1);
+	CHECK_EQ(a.masked, 0);
+	a = waits_args_in(&arena, ASSAY_S("\"mask\": \"255\""));
+	CHECK_EQ(a.masked, UINT64_MAX - 255);
 	a = waits_args_in(&arena, ASSAY_S("\"deviceId\": 2,\"hip_event\": \"0x9\""));
 	CHECK(a.device == 2 && a.event == 9 && !a.has_stream && a.status == ASSAY_NO_STATUS);
 	assay_arena_free(&arena);

@@ -7,8 +7,9 @@
 typedef struct waits_args {
 	uint64_t stream, event, start_event; /* 0 when not given: see has */
 	uint64_t value, flags;
-	int64_t device; /* -1 not given */
-	int32_t status; /* ASSAY_NO_STATUS not given */
+	uint64_t masked; /* bits of a word that do not count */
+	int64_t device;  /* -1 not given */
+	int32_t status;  /* ASSAY_NO_STATUS not given */
 	bool has_stream, has_event;
 } waits_args;
 

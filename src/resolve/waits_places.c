@@ -437,6 +437,51 @@ uint32_t waits_legacy_track(const waits *w, uint32_t source, int32_t device)
 	return track == ASSAY_NO_ROW - 2 ? ASSAY_NO_ROW : track;
 }
 
+bool waits_may_be_legacy(const waits *w, uint32_t track)
+{
+	uint32_t source = assay_track_group(w->t, track);
+	int32_t device = (int32_t)w->t->track.pid[track];
+	return assay_map_get(&w->perhaps, place_of_device(source, device)) == track;
+}
+
+/* The first context's is 7, and most programs begin with device 0. */
+static bool may_be_numbered_otherwise(const waits *w, uint32_t source, int32_t device)
+{
+	bool other = false;
+	for (size_t i = 0; i < w->devices.n; i++)
+		other |= w->devices.p[i].source == source &&
+			 waits_legacy_track(w, source, w->devices.p[i].device) != ASSAY_NO_ROW;
+	return waits_legacy_track(w, source, device) == ASSAY_NO_ROW && (device > 0 || other);
+}
+
+/* CUPTI numbers streams in the order in which they are made, and the default stream of a context is
+ * the first of it. */
+void waits_guess_legacy(waits *w)
+{
+	const assay_tables *t = w->t;
+	assay_map listed = {0};
+	uint32_t was = w->run->part.source;
+	for (uint32_t i = 0; i < t->stream.n; i++) {
+		w->run->part.source = t->stream.source[i];
+		*assay_map_at(&listed, assay_stream_track(&w->run->part, t->stream.device[i],
+							  t->stream.id[i])) = 1;
+	}
+	w->run->part.source = was;
+	for (uint32_t k = 0; k < t->track.n; k++) {
+		uint32_t source = assay_track_group(t, k);
+		if (t->track.kind[k] != ASSAY_TRACK_STREAM || source >= w->sources ||
+		    w->is_hip[source] || w->has_calls[source] || !waits_has_number(w, k) ||
+		    !may_be_numbered_otherwise(w, source, (int32_t)t->track.pid[k]) ||
+		    assay_map_get(&listed, k) != ASSAY_MAP_ABSENT)
+			continue;
+		uint64_t place = place_of_device(source, (int32_t)t->track.pid[k]);
+		uint32_t *slot = assay_map_at(&w->perhaps, place);
+		if (*slot == ASSAY_MAP_ABSENT || t->track.tid[k] < t->track.tid[*slot])
+			*slot = k;
+	}
+	assay_map_free(&listed);
+}
+
 /* An address that was several streams' in turn: the last that was made by then, if it was alive.
  * The end of one may not have been recorded. */
 static uint32_t track_by_time(const waits *w, uint64_t place, int64_t ts)

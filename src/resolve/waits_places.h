@@ -26,6 +26,9 @@ bool waits_has_number(const waits *w, uint32_t track);
 bool waits_is_default_number(const waits *w, uint32_t source, int64_t stream);
 /* The default stream of a device, a row of track; ASSAY_NO_ROW. */
 uint32_t waits_legacy_track(const waits *w, uint32_t source, int32_t device);
+/* Where that is not known: the stream that it may be. After all streams were met. */
+void waits_guess_legacy(waits *w);
+bool waits_may_be_legacy(const waits *w, uint32_t track);
 /* The stream a handle means at a call, a row of track; ASSAY_NO_ROW. */
 uint32_t waits_track_of(const waits *w, uint32_t source, uint64_t handle, uint64_t key, int64_t ts);
 /* A thread's own default stream on a device, by the handle the functions here know it by. */

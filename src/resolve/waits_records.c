@@ -409,6 +409,10 @@ static assay_sweep_rec *add_call(waits *w, uint32_t source, assay_call call, uin
 		r->flags |= ASSAY_REC_NONBLOCKING;
 	if (call.op == ASSAY_OP_WAIT_VALUE)
 		r->flags |= (uint32_t)(a->flags & 3) * ASSAY_REC_WHEN;
+	if (call.op == ASSAY_OP_WAIT_VALUE && a->masked) {
+		r->hint = (uint32_t)w->masks.n;
+		*assay_push(&w->masks) = ~a->masked;
+	}
 	if (call.takes & ASSAY_CALL_HALF)
 		r->flags |= ASSAY_REC_HALF;
 	if (call.op == ASSAY_OP_RECORD && a->flags & 1) /* cudaEventRecordExternal */
@@ -459,14 +463,18 @@ static bool is_told(const waits *w, uint32_t source, uint64_t corr, assay_sweep_
 	       assay_map_get(&w->told, assay_corr_key(source, corr)) != ASSAY_MAP_ABSENT;
 }
 
-static waits_args args_of_row(const assay_event_call_table *e, uint32_t i, assay_call call)
+/* hip: two bits say what is compared, the others which bits of the word are not. */
+static waits_args args_of_row(const assay_event_call_table *e, uint32_t i, assay_call call,
+			      bool hip)
 {
 	bool launches = call.takes & ASSAY_CALL_LAUNCHES && call.op != ASSAY_OP_LAUNCH_GRAPH;
+	bool word = call.op == ASSAY_OP_WAIT_VALUE;
 	return (waits_args){.stream = e->stream[i],
 			    .event = e->event[i],
 			    .start_event = launches ? e->arg[i] : 0,
 			    .value = e->arg[i],
-			    .flags = call.op == ASSAY_OP_WAIT_VALUE ? e->more[i] : e->arg[i],
+			    .flags = word ? e->more[i] : e->arg[i],
+			    .masked = word && hip ? e->more[i] >> 2 : 0,
 			    .status = e->status[i],
 			    .has_stream = true,
 			    .has_event = true};
@@ -507,7 +515,7 @@ static void add_event_call(waits *w, uint32_t i)
 	uint32_t source = assay_track_group(w->t, e->track[i]);
 	uint32_t h = assay_index_find(&w->calls, assay_corr_key(source, e->corr[i]));
 	assay_call call = w->call[e->name[i]];
-	waits_args a = args_of_row(e, i, call);
+	waits_args a = args_of_row(e, i, call, source < w->sources && w->is_hip[source]);
 	bool told = is_told(w, source, e->corr[i], call.op);
 	assay_call starts = part_of(call, ASSAY_OP_RECORD);
 	if (a.start_event)
@@ -533,7 +541,7 @@ static void add_graph_events(waits *w)
 		uint32_t i = n->launch;
 		assay_call call = part_of(w->call[w->t->event_call.name[i]],
 					  n->waits ? ASSAY_OP_WAIT_INSIDE : ASSAY_OP_RECORD);
-		waits_args a = args_of_row(&w->t->event_call, i, call);
+		waits_args a = args_of_row(&w->t->event_call, i, call, false);
 		a.event = n->event;
 		a.flags = 0;
 		uint32_t h = assay_index_find(&w->calls,
@@ -771,7 +779,7 @@ static void add_host_calls(waits *w)
 		else if (call.op == ASSAY_OP_HOST_FUNC || call.op == ASSAY_OP_WAIT_VALUE)
 			add_unplaced(w, ASSAY_OP_UNSEEN, h);
 		else if (call.op == ASSAY_OP_POOL_FREE || call.op == ASSAY_OP_POOL_ALLOC ||
-			 call.op == ASSAY_OP_IPC_OPEN)
+			 call.op == ASSAY_OP_IPC_OPEN || call.op == ASSAY_OP_STREAM_DESTROY)
 			add_unplaced(w, call.op, h);
 		else if (waits_blindly(call.op)) {
 			assay_sweep_rec *r = add_rec(w, call.op, source, 0, 0);
@@ -807,6 +815,16 @@ static void add_dark(waits *w)
 	}
 }
 
+static void guess_legacy(waits *w)
+{
+	waits_guess_legacy(w);
+	for (size_t i = 0; w->perhaps.n && i < w->recs.n; i++) {
+		assay_sweep_rec *r = &w->recs.p[i];
+		if (r->track != ASSAY_NO_ROW && waits_may_be_legacy(w, r->track))
+			r->flags |= ASSAY_REC_LEGACY | ASSAY_REC_PERHAPS;
+	}
+}
+
 void waits_add_records(waits *w)
 {
 	waits_find_barriers(w);
@@ -825,5 +843,6 @@ void waits_add_records(waits *w)
 	add_unseen_work(w);
 	add_graph_doubts(w);
 	trust_whole(w);
+	guess_legacy(w);
 	waits_find_races(w);
 }

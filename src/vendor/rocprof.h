@@ -338,6 +338,7 @@ enum {
 	ROCPROF_ROLE_CONFIG,
 	ROCPROF_ROLE_HASH,
 	ROCPROF_ROLE_HASH_OUT,
+	ROCPROF_ROLE_MASK,
 	ROCPROF_ROLE_WORDS,
 	ROCPROF_ROLE_SEMAPHORES,
 	ROCPROF_ROLE_FENCES,
@@ -358,6 +359,7 @@ enum {
 	ROCPROF_WORD_WAIT_64 = 4,
 	ROCPROF_WORD_WRITE_64 = 5,
 	ROCPROF_WORD_KINDS,
+	ROCPROF_WORD_WHEN = 3, /* of its flags: how a wait compares */
 };
 typedef struct rocprof_word {
 	uint32_t kind;

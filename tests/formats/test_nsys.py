@@ -18,6 +18,7 @@ TABLES = {
     "META_DATA_EXPORT": "name, value",
     "TARGET_INFO_SESSION_START_TIME": "utcEpochNs",
     "TARGET_INFO_GPU": "id, name, totalMemory, smCount, cuDevice, threadsPerWarp, computeMajor, computeMinor",
+    "TARGET_INFO_CUDA_CONTEXT_INFO": "nullStreamId, hwId, vmId, processId, deviceId, contextId, parentContextId, isGreenContext",
     "PROCESSES": "globalPid, pid, name",
     "ThreadNames": "nameId, priority, globalTid",
     "CUPTI_ACTIVITY_KIND_KERNEL": f"{WORK}, demangledName, shortName, mangledName, registersPerThread, gridX, gridY, gridZ, blockX, "
@@ -110,6 +111,11 @@ def make(path):
         put("CUPTI_ACTIVITY_KIND_RUNTIME", start=5450, end=5455, eventClass=0, globalTid=tid, correlationId=13, nameId=text("cudaEventRecord_v3020"))
         put("CUPTI_ACTIVITY_KIND_RUNTIME", start=5460, end=5560, eventClass=0, globalTid=tid, correlationId=14, nameId=text("cudaEventSynchronize_v3020"))
         put("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", start=5461, end=5559, **work, correlationId=14, syncType=2, eventId=3, eventSyncId=77)
+        for context, device, default in ((1, 0, 7), (2, 3, 15)):
+            put("TARGET_INFO_CUDA_CONTEXT_INFO", nullStreamId=default, hwId=0, vmId=1, processId=pid, deviceId=device, contextId=context)
+        put("TARGET_INFO_CUDA_CONTEXT_INFO", nullStreamId=16, hwId=0, vmId=1, processId=pid, deviceId=3, contextId=3, parentContextId=2, isGreenContext=1)
+        put("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", start=5570, end=5572, deviceId=0, contextId=2, streamId=0xffffffff, correlationId=16,
+            globalPid=p, syncType=4, eventId=0xffffffff)
         put("OSRT_API", start=700, end=800, globalTid=tid, nameId=text("poll"), nestingLevel=0)
         put("COMPOSITE_EVENTS", start=1005, cpu=1, globalTid=tid, cpuCycles=1)
         put("COMPOSITE_EVENTS", start=1006, cpu=1, globalTid=tid, cpuCycles=0)
@@ -151,6 +157,8 @@ FACTS = {
     "launches": ("select count(*) from kernels where call is not null", [[10]]),
     "stacks": ("select count(*) from api where stack is not null", [[8]]),
     "waits": ("select count(*), sum(record_corr) from sync where name = 'Event Sync'", [[2, 26]]),
+    "contexts without work": ("select distinct t.pid from sync s join track t on t.rowid = s.track where s.name = 'Context Sync'", [[3]]),
+    "default streams": ("select device, id, count(*) from stream where flags = 1 group by 1, 2 order by 1", [[0, 7, 2], [3, 15, 2]]),
     "ranges": ("select name, count(*), sum(dur) from regions where category in ('marker', 'process_range') group by 1 order by 1",
                [["here", 2, 0], *[[f"layer{k}", 2, 80] for k in range(4)], ["ncclAllReduce", 2, 20], ["step", 2, 10200]]),
     "domain, category, payload": ("select distinct args from host where args like '%NCCL%loss%'",
@@ -172,18 +180,18 @@ FACTS = {
                            [['"domain": "NCCL","payload": {"NCCL communicator ID": 9223372036854775808, "Message size [bytes]": 1048576, "Operation": "Sum"}']]),
     "cuDNN": ("select count(*), sum(dur) from host where name = 'cudnnConvolutionForward'", [[2, 20]]),
     "threads": ("select distinct name from track where kind = 'thread' and name is not null", [["main"]]),
-    "devices": ("select distinct name, arch from device", [["NVIDIA H100", "sm_90"]]),
+    "devices": ("select distinct name, arch from device where name is not null", [["NVIDIA H100", "sm_90"]]),
 }
 # What a table carries alone: it may differ when the table is dropped.
 CARRIES = {
-    "StringIds": {"kernels", "calls", "launches", "whole graphs", "waits", "ranges", "operating system", "MPI", "cuDNN", "threads", "copies",
+    "StringIds": {"kernels", "calls", "launches", "whole graphs", "waits", "contexts without work", "ranges", "operating system", "MPI", "cuDNN", "threads", "copies",
                   "numbers of messages", "making of graphs"},
     "CUPTI_ACTIVITY_KIND_KERNEL": {"kernels", "shapes", "graph nodes", "launches"},
     "CUPTI_ACTIVITY_KIND_MEMCPY": {"copies"},
     "CUPTI_ACTIVITY_KIND_MEMSET": {"memsets"},
     "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": {"whole graphs", "launches", "executable graphs"},
     "CUPTI_ACTIVITY_KIND_RUNTIME": {"calls", "launches", "stacks", "waits"},
-    "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION": {"waits"},
+    "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION": {"waits", "contexts without work"},
     "CUPTI_ACTIVITY_KIND_CUDA_EVENT": {"waits"},
     "CUDA_CALLCHAINS": {"stacks"},
     "NVTX_EVENTS": {"ranges", "domain, category, payload", "fields of payloads"},
@@ -203,6 +211,7 @@ CARRIES = {
     "CUDNN_EVENTS": {"cuDNN"},
     "ThreadNames": {"threads"},
     "TARGET_INFO_GPU": {"devices"},
+    "TARGET_INFO_CUDA_CONTEXT_INFO": {"contexts without work", "default streams"},
 }
 # Changes that versions and options make, and the facts that may differ by them.
 VARIANTS = {
@@ -229,6 +238,8 @@ VARIANTS = {
                                "DROP TABLE StringIds; ALTER TABLE s2 RENAME TO StringIds", set()),
     "a range that never ends": ("UPDATE NVTX_EVENTS SET end = NULL WHERE eventType = 60", {"ranges"}),
     "text where numbers belong": ("UPDATE CUPTI_ACTIVITY_KIND_MEMSET SET start = 'x'", {"memsets"}),
+    "contexts of nobody knows which device": ("UPDATE TARGET_INFO_CUDA_CONTEXT_INFO SET deviceId = NULL WHERE contextId > 1",
+                                              {"contexts without work", "default streams"}),
     "all tables, some empty (2022)": ("CREATE TABLE NET_NIC_METRIC(start, end, globalId); CREATE TABLE FECS_EVENTS(timestamp)", set()),
 }
 

@@ -347,6 +347,17 @@ static void batches(void)
 	launch(S1, ADD);
 	with_stream("hipStreamBatchMemOp", &writes, sizeof writes, S1, NULL);
 	with_stream("hipStreamBatchMemOp", &waits, sizeof waits, S2, NULL);
+	struct {
+		uint64_t stream, address;
+		uint32_t value, flags, mask;
+	} low = {S2, 0xb000, 3, 1, 0xfb};
+	struct {
+		uint64_t stream, address, value;
+		uint32_t flags;
+		uint64_t mask;
+	} high = {S2, 0xa000, 1ull << 40, 2, 1ull << 40};
+	with_stream("hipStreamWaitValue32", &low, sizeof low, S2, NULL);
+	with_stream("hipStreamWaitValue64", &high, sizeof high, S2, NULL);
 	launch(S2, MATMUL);
 	uint64_t many[9] = {[3] = 5, [8] = S2};
 	fake_work w = {FAKE_COPY, 2, 0, FAKE_GPU0, FAKE_CPU, 128, 0, 0};

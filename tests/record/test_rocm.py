@@ -412,7 +412,9 @@ def what_a_batch_does_to_memory_words_is_told_one_by_one(v):
     info = json.loads(subprocess.run([ASSAY, "info", "--json", c.run], capture_output=True, text=True).stdout)
     eq(info["tables"]["host"], len([r for r in c.calls if not r["given"] & 32]))
     eq([(w["kind"], w["event"], w["producer_kernel"]) for w in told_waits(c) if w["class"] in ("exact", "likely")],
-       [("stream_wait_value", "0xb000", "add(float*, float*, int)")])
+       [("stream_wait_value", "0xb000", "add(float*, float*, int)")] * 2 + [("stream_wait_value", "0xa000", "add(float*, float*, int)")])
+    masked = {r["name"]: r["arg1"] for r in c.calls if "WaitValue" in r["name"] and not r["given"] & 32}
+    eq(masked, {"hipStreamWaitValue32": 1 | 0xffffff04 << 2, "hipStreamWaitValue64": 2 | (~(1 << 40) << 2) % (1 << 64)})
     if int(v) >= 10100:
         eq([(r["stream"], r["arg0"]) for r in c.calls if r["name"] == "hipMemcpyBatchAsync"], [(S2, 5)])
         eq([r["stream"] for r in c.rows["COPY"]], [2])

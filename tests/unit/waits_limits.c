@@ -51,8 +51,10 @@ TEST(words_of_32_bits_are_compared_as_such)
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
 		uint32_t when = (uint32_t)cases[i].when * ASSAY_REC_WHEN;
-		CHECK_EQ(sweep_value_fits(cases[i].value, cases[i].wanted, when), cases[i].fits);
-		CHECK_EQ(sweep_value_fits(cases[i].value, cases[i].wanted, when | ASSAY_REC_HALF),
+		CHECK_EQ(sweep_value_fits(cases[i].value, cases[i].wanted, UINT64_MAX, when),
+			 cases[i].fits);
+		CHECK_EQ(sweep_value_fits(cases[i].value, cases[i].wanted, UINT64_MAX,
+					  when | ASSAY_REC_HALF),
 			 cases[i].fits_half);
 	}
 	return 0;

@@ -67,7 +67,15 @@ class Recording:
                                                          self.string(prefix + name), 0))
         return self.functions[name], domain
 
+    def told(self, name, args):
+        """AMD's recorder packs which bits of a word do not count into the flags."""
+        if self.p.cuda or "mask" not in args:
+            return args
+        bits = 32 if name.endswith("32") else 64
+        return {**args, "flags": args["flags"] | (~args["mask"] & 2 ** bits - 1) << 2}
+
     def api(self, c, name, args, of, given, place=None, size=88, part=False):
+        args = self.told(name, args)
         function, domain = self.function(name)
         event, first, second = (args.get(k, 0) if k else 0 for k in of)
         given |= (GIVES_STREAM if "stream" in args else 0) | (GIVES_EVENT if of[0] else 0)

@@ -1,9 +1,11 @@
 """Programs of machine.py as profilers write them. Each form takes programs and a folder, and gives the path to read."""
 import csv
+import functools
 import json
 import sqlite3
 
 import capture
+import nvidia
 
 NUMBERS = ("flags", "value", "deviceId", "count", "retval", "priority", "numDevices", "numExtSems", "size", "mode", "kind")
 FIRST_NODE = 2  # two processors come before the GPUs in the system's list of agents
@@ -27,10 +29,10 @@ def kineto_call(p, c, prefix, args):
 KINETO_COPIES = {3: "Memcpy DtoH (Device -> Pageable)", 4: "Memcpy PtoP (Device -> Device)"}
 
 
-def kineto_works(p):
+def kineto_works(p, number=lambda device, stream: stream):
     return [{"ph": "X", "cat": "gpu_memcpy" if w.copy else "kernel", "name": KINETO_COPIES[copy_kind(w)] if w.copy else w.name, "pid": w.stream.device,
-             "tid": w.stream.number, "ts": us(w.start), "dur": us(w.dur),
-             "args": {"device": w.stream.device, "stream": w.stream.number, "correlation": w.corr}} for w in p.works]
+             "tid": number(w.stream.device, w.stream.number), "ts": us(w.start), "dur": us(w.dur),
+             "args": {"device": w.stream.device, "stream": number(w.stream.device, w.stream.number), "correlation": w.corr}} for w in p.works]
 
 
 def kineto_files(programs, rng, rows_of, folder):
@@ -59,29 +61,34 @@ def kineto_hip(programs, rng, folder):
 UNSHOWN = ("SetDevice", "StreamCreateWithFlags", "StreamCreateWithPriority", "EventCreate", "EventDestroy")
 
 
-def kineto_cuda(programs, rng, folder):
-    """Kineto on NVIDIA: sync rows that name record calls, no handles, no choice of device."""
+def kineto_cuda(programs, rng, folder, names=True, events=False, syncs=True):
+    """Kineto on NVIDIA: sync rows that name record calls, no handles, no choice of device. names: the rows know the record;
+    events: rows of their own tell of records."""
     def rows(p):
         idle = {(s.device, s.number) for s in p.streams + p.gone if not s.ran} if rng.random() < 0.5 else ()
+        number = nvidia.numbers(p, rng)
         for c in p.calls:
-            if c.name not in UNSHOWN:
-                yield kineto_call(p, c, "cuda", {})
+            for prefix, name, start, dur in nvidia.driver_twin(c, rng) if c.name not in UNSHOWN else []:
+                yield {**kineto_call(p, c, prefix, {}), "cat": "cuda_runtime" if prefix == "cuda" else "cuda_driver", "ts": us(start), "dur": us(dur)}
         # a device of which nothing is shown: stream numbers are then taken for another's
         shown = {w.stream.device for w in p.works}
         p.vague |= {y.corr for y in p.syncs if y.record and y.record_device not in shown}
         told = {r[0] for r in p.records}  # Kineto forgets records from before its window
-        for y in p.syncs:
+        for corr, event, _, s in p.records if events else []:
+            yield {"ph": "X", "cat": "cuda_event", "name": "cudaEvent", "pid": s.device, "tid": number(s.device, s.number), "ts": us(p.made[corr]), "dur": 0.001,
+                   "args": {"event_id": event, "stream": number(s.device, s.number), "correlation": corr, "device": s.device, "context": s.device + 1}}
+        for y in p.syncs if syncs else []:
             if y.kind == "Stream Wait Event" and (y.device, y.stream) in idle:
                 continue  # Kineto writes no waits of streams without work
-            a = {"cuda_sync_kind": y.kind, "stream": y.stream, "correlation": y.corr, "device": y.device,
+            a = {"cuda_sync_kind": y.kind, "stream": number(y.device, y.stream), "correlation": y.corr, "device": y.device,
                  "context": y.device + 1}
             if y.number >= 0:
-                number, corr = y.record if y.record and y.record[1] in told else (-1, -1)
-                a.update({"wait_on_stream": number, "wait_on_cuda_event_record_corr_id": corr,
+                stream, corr = y.record if names and y.record and y.record[1] in told else (-1, -1)
+                a.update({"wait_on_stream": number(y.record_device, stream) if stream >= 0 else -1, "wait_on_cuda_event_record_corr_id": corr,
                           "wait_on_cuda_event_id": y.number})
-            yield {"ph": "X", "cat": "cuda_sync", "name": y.kind, "pid": y.device, "tid": abs(y.stream), "ts": us(y.start),
+            yield {"ph": "X", "cat": "cuda_sync", "name": y.kind, "pid": y.device, "tid": abs(number(y.device, y.stream)), "ts": us(y.start),
                    "dur": us(y.dur), "args": a}
-        yield from kineto_works(p)
+        yield from kineto_works(p, number)
     return kineto_files(programs, rng, rows, folder)
 
 
@@ -295,6 +302,10 @@ class Form:
 
 # Kineto does not show how streams are made on NVIDIA, the CSV no arguments
 FORMS = {"kineto_hip": Form(kineto_hip, False, 12, 20, 99, late=True), "kineto_cuda": Form(kineto_cuda, True, 12, 25, 50, late=True),
+         "kineto_cuda13": Form(functools.partial(kineto_cuda, names=False), True, 12, 1, 1, late=True),
+         "kineto_events": Form(functools.partial(kineto_cuda, events=True), True, 12, 1, 1, late=True),
+         "kineto_bare": Form(functools.partial(kineto_cuda, syncs=False), True, 12, 1, 1, late=True),
+         "nsys": Form(nvidia.nsys, True, 12, 1, 1, late=True),
          "rocprof_json": Form(rocprof_json, False, 200, 20, 99), "rocprof_csv": Form(rocprof_csv, False, 1, 8, 25),
          "rocpd": Form(rocpd, False, 1, 20, 99), "capture_cuda": Form(capture.write, True, 8, 30, 99, capture=True, late=True),
          "capture_hip": Form(capture.write, False, 8, 30, 98, capture=True, late=True)}

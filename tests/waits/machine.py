@@ -72,6 +72,7 @@ class Program(Words, Graphs, Hidden, Shared, Streams):
         self.late = late and rng.random() < 0.3  # recording began when the program ran already
         self.calls, self.works, self.syncs, self.barriers, self.records, self.truth = [], [], [], [], [], {}
         self.made = {}  # call -> when
+        self.shows_ends = True  # which stream a call destroys
         self.numbered = {}  # thread -> number of the call that it has begun
         self.redundant = set()  # waits for what comes before in the stream that waits anyway
         self.inside = {}  # launch of a graph -> works that nodes of it wait for

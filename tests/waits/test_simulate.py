@@ -47,7 +47,7 @@ class Truth:
         self.gone = {}  # waits for what was over -> what was, in streams that are gone, which not all calls may tell
         for p in programs:
             ends = {}  # several may end at the same nanosecond
-            gone = [w for w in p.works if w.stream in p.gone and p.lossy]
+            gone = [w for w in p.works if w.stream in p.gone and (p.lossy or not p.shows_ends)]
             for w in p.works:
                 ends.setdefault(w.start + w.dur, set()).add(w.corr)
             for corr, done in list(p.truth.items()) + [(corr, d) for corr, ds in p.inside.items() for d in ds]:
@@ -87,7 +87,7 @@ def story(p):
 
 def keep_stories(programs, wrong, folder):
     for p in programs:
-        if any(w[1] // 1000 == p.pid for w in wrong if len(w) > 1):
+        if any(w[1] // 1000 == p.pid for w in wrong if isinstance(w, tuple)):
             lines = [f"{time} {text}" for time, text in sorted(story(p))]
             (folder / f"{p.pid}.story").write_text("\n".join([f"lossy {p.lossy}, late {p.late}"] + lines))
 

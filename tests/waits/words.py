@@ -3,11 +3,11 @@
 MASK = 2 ** 64 - 1
 
 
-def fits(bits, when, v, w):
-    """CUDA compares 32 bits, or 64, counted round."""
+def fits(bits, when, v, w, look=MASK):
+    """CUDA compares 32 bits, or 64, counted round; HIP looks at some of them, if it is told to."""
     mask = 2 ** bits - 1
-    return [(v - w) & mask < 2 ** (bits - 1), v == w, v & w & mask, ~(v | w) & mask][when]
-
+    seen = v & look
+    return [(seen - w) & mask < 2 ** (bits - 1), seen & mask == w, seen & w & mask, ~(v | w) & look & mask][when]
 
 
 class Words:
@@ -81,15 +81,38 @@ class Words:
         if not written:
             return
         wanted = self.rng.choice([written[-1][0], self.rng.choice(written)[0], 1])
-        args = {"ptr": self.word, "value": wanted, "flags": when, "mask": MASK}
-        ends, name = lambda v: fits(self.bits, when, v, wanted), f"StreamWaitValue{self.bits}"
+        look = MASK if self.cuda or self.rng.random() < 0.6 else self.rng.choice([0xff, 0xfffffffe, 3 << 20, self.rng.randrange(2 ** 40)])
+        args = {"ptr": self.word, "value": wanted, "flags": when, "mask": look & 2 ** self.bits - 1}
+        ends, name = lambda v: fits(self.bits, when, v, wanted, look), f"StreamWaitValue{self.bits}"
         if batch:
-            self.await_value(t, self.word, ends, "StreamBatchMemOp", {"count": 1}, [(name, args)], known=self.capture)
+            self.await_value(t, self.word, ends, "StreamBatchMemOp", {"count": 1}, [(name, {**args, "mask": MASK})], known=self.capture)
         else:
             self.await_value(t, self.word, ends, name, args)
 
     def batch(self, t):
-        self.rng.choice([self.write_value, self.wait_value])(t, batch=True)
+        self.rng.choice([self.write_value, self.wait_value, self.batch_several])(t, batch=True)
+
+    def batch_several(self, t, batch):
+        """Waits and writes in turn, which the stream does one after another."""
+        s, parts, met = self.streams[-1], [], set()
+        if s.device != self.current[t] or s.owner is not None or self.outside:
+            return
+        for _ in range(self.rng.randrange(2, 5)):
+            written, when = self.written.get(self.word), self.rng.randrange(4)
+            value = self.rng.randrange(1, 2 ** 20)
+            if written and self.rng.random() < 0.5:
+                value = self.rng.choice(written)[0]
+                done = self.ends_wait(self.word, max(self.threads[t], self.behind(s).end), lambda v: fits(self.bits, when, v, value))
+                if done:
+                    parts.append((f"StreamWaitValue{self.bits}", {"ptr": self.word, "value": value, "flags": when, "mask": MASK}))
+                    met.add(done)
+                    s.tail = self.enter(s).join(done)
+                continue
+            parts.append((f"StreamWriteValue{self.bits}", {"ptr": self.word, "value": value, "flags": 0}))
+            self.written.setdefault(self.word, []).append((value, self.enter(s)))
+        corr, _ = self.call(t, "StreamBatchMemOp", {"count": len(parts), "stream": s.handle}, 1500, stream=s, parts=parts)
+        if self.capture:
+            self.inside.setdefault(corr, set()).update(met)
 
     def signal(self, t):
         """Values of a semaphore only grow."""
