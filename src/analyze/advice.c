@@ -6,7 +6,9 @@
 
 #include "analyze/compute.h"
 #include "analyze/idle_lines.h"
+#include "analyze/idle_where.h"
 #include "analyze/op_args.h"
+#include "base/compare.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 
@@ -81,6 +83,9 @@ static void free_tally(struct tally *t)
 struct finder {
 	const assay_run *run;
 	const assay_tables *t;
+	int8_t *of_shape; /* what a call is needless for, by its shape; -1: nothing */
+	/* by row of op_call: row of host that copies a gradient out of its bucket, 0 or 1 + row */
+	const uint32_t *bucket;
 	assay_advice found[ASSAY_ADVICE_COUNT];
 	struct tally shape[ASSAY_ADVICE_COUNT], kernel[ASSAY_ADVICE_COUNT],
 		line[ASSAY_ADVICE_COUNT];
@@ -150,28 +155,76 @@ static bool is_list_operator(const struct finder *f, uint32_t shape)
 	return assay_str_starts(assay_text(f->run, f->t->op_shape.name[shape]), "aten::_foreach_");
 }
 
-static bool is_bucket_copy(const struct finder *f, uint32_t shape)
-{
-	assay_str name = assay_text(f->run, f->t->op_shape.name[shape]);
-	return assay_str_find(name, "copy_bucket_to_grad") >= 0 ||
-	       assay_str_is(name, "torch::distributed::reducer::mul_out");
-}
-
 /* What a whole call is needless for, by its shape; -1: nothing. Asked once a shape. */
-static int8_t needless(const struct finder *f, uint32_t shape)
+static int8_t needless_shape(const struct finder *f, uint32_t shape)
 {
-	if (is_bucket_copy(f, shape))
-		return ASSAY_ADVICE_BUCKETS;
 	if (is_list_operator(f, shape))
 		return ASSAY_ADVICE_OPTIMIZER;
 	return name_is(f, shape, "aten::copy_") ? (int8_t)kind_of_copy(f, shape) : -1;
 }
 
-static void look_at(struct finder *f, uint32_t part, const int8_t *of_shape)
+/* One of DDP's operators that copy a gradient out of its bucket. The other way (reducer::mul_out) a
+ * division stays, which the mean needs. */
+struct bucket_op {
+	uint32_t track, host;
+	int64_t from, to;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct bucket_op *x = a, *y = b;
+	return assay_then(ASSAY_CMP(x->track, y->track), ASSAY_CMP(x->from, y->from));
+}
+
+static uint32_t bucket_op_around(const struct bucket_op *ops, size_t n, struct bucket_op call)
+{
+	size_t low = 0;
+	for (size_t high = n; low < high;) { /* first that stands behind the call's begin */
+		size_t mid = low + (high - low) / 2;
+		if (by_place(&ops[mid], &call) <= 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	const struct bucket_op *last = low ? &ops[low - 1] : NULL;
+	return last && last->track == call.track && call.from < last->to ? 1 + last->host : 0;
+}
+
+static const uint32_t *find_bucket_copies(const struct finder *f, assay_arena *scratch)
+{
+	const assay_host_table *h = &f->t->host;
+	const assay_op_call_table *c = &f->t->op_call;
+	uint32_t *found = assay_alloc(scratch, (c->n + 1) * sizeof *found);
+	assay_vec(struct bucket_op) ops = {0};
+	assay_sid name =
+		assay_pool_find(&f->run->part.strings,
+				ASSAY_S("torch.distributed.ddp.reducer::copy_bucket_to_grad"));
+	for (uint32_t i = 0; name && c->n && i < h->n; i++)
+		if (h->name[i] == name)
+			*assay_push(&ops) =
+				(struct bucket_op){h->track[i], i, h->ts[i], assay_host_end(h, i)};
+	if (ops.n)
+		qsort(ops.p, ops.n, sizeof *ops.p, by_place);
+	for (uint32_t i = 0; ops.n && i < c->n; i++)
+		if (c->host[i] != ASSAY_NO_ROW)
+			found[i] =
+				bucket_op_around(ops.p, ops.n,
+						 (struct bucket_op){.track = h->track[c->host[i]],
+								    .from = h->ts[c->host[i]]});
+	assay_vec_free(&ops);
+	return found;
+}
+
+static int needless(const struct finder *f, uint32_t call)
+{
+	return f->bucket[call] ? (int)ASSAY_ADVICE_BUCKETS : f->of_shape[f->t->op_call.shape[call]];
+}
+
+static void look_at(struct finder *f, uint32_t part)
 {
 	const assay_call_part_table *p = &f->t->call_part;
 	uint32_t call = p->call[part], shape = f->t->op_call.shape[call];
-	int whole = of_shape[shape];
+	int whole = needless(f, call);
 	bool eager = f->t->op_call.flags[call] & (ASSAY_OP_EAGER | ASSAY_OP_SCORES),
 	     matrix = assay_is_matrix(f->t->op_shape.class[shape]);
 	int64_t left = p->at_bound[part] + p->rest[part] + p->unmodelled[part];
@@ -197,11 +250,11 @@ static const char layout_with_norms[] =
 	"copies from one layout to another, and norms that the layout slows down, take";
 
 /* Unless its operator is counted as a whole. */
-static void look_at_lone(struct finder *f, uint32_t row, const int8_t *of_shape)
+static void look_at_lone(struct finder *f, uint32_t row)
 {
 	const assay_lone_kernel_table *l = &f->t->lone_kernel;
 	uint32_t call = f->t->gpu_op.n ? f->t->gpu_op.call[l->gpu[row]] : ASSAY_NO_ROW;
-	if (call != ASSAY_NO_ROW && of_shape[f->t->op_call.shape[call]] >= 0)
+	if (call != ASSAY_NO_ROW && needless(f, call) >= 0)
 		return;
 	assay_advice *v = &f->found[l->advice[row]];
 	bool copy = f->t->gpu.kind[l->gpu[row]] == ASSAY_GPU_MEMCPY;
@@ -216,6 +269,48 @@ static void look_at_lone(struct finder *f, uint32_t row, const int8_t *of_shape)
 	v->lone++;
 }
 
+static void sell_bucket_copies(struct finder *f, const assay_window *w)
+{
+	const assay_op_call_table *c = &f->t->op_call;
+	assay_advice *v = &f->found[ASSAY_ADVICE_BUCKETS];
+	for (uint32_t i = 0; i < c->n; i++) {
+		int64_t copies = c->busy[i] - c->owned[i];
+		if (!f->bucket[i] || c->device[i] != w->device || copies <= 0 ||
+		    c->start[i] < w->from || c->start[i] >= w->to)
+			continue;
+		v->copies += copies;
+		v->least += copies;
+		v->most += copies;
+		v->calls += c->owned[i] == 0;
+		count(&f->shape[ASSAY_ADVICE_BUCKETS], c->shape[i], copies, c->shape[i], &v->shape);
+	}
+}
+
+/* How much of a gap the host spends inside an operator. */
+static int64_t inside(const assay_tables *t, uint32_t gap, uint32_t op)
+{
+	int64_t from = t->gap.ts[gap], to = from + t->gap.dur[gap];
+	from = t->host.ts[op] > from ? t->host.ts[op] : from;
+	to = assay_host_end(&t->host, op) < to ? assay_host_end(&t->host, op) : to;
+	return to > from ? to - from : 0;
+}
+
+/* What the device waits for the host to launch copies, one operator after the other. */
+static void sell_waits_for_bucket_copies(struct finder *f, const assay_window *w)
+{
+	const assay_gap_table *g = &f->t->gap;
+	int64_t *gaps = &f->found[ASSAY_ADVICE_BUCKETS].gaps;
+	for (uint32_t i = 0; f->t->gpu_op.n && i < g->n; i++) {
+		uint32_t call = f->t->gpu_op.call[g->gpu[i]];
+		if (call == ASSAY_NO_ROW || !f->bucket[call] || !assay_gap_in_window(g, w, i) ||
+		    assay_why_rows[g->cause[i]].bucket != ASSAY_BUCKET_HOST_GAP)
+			continue;
+		*gaps += inside(f->t, i, f->bucket[call] - 1);
+		if (call && f->bucket[call - 1])
+			*gaps += inside(f->t, i, f->bucket[call - 1] - 1);
+	}
+}
+
 void assay_advices_find(assay_advices *out, const assay_run *run, const assay_window *w)
 {
 	const double worth_saying = 0.01;
@@ -223,14 +318,17 @@ void assay_advices_find(assay_advices *out, const assay_run *run, const assay_wi
 	struct finder *f = assay_alloc(&scratch, sizeof *f);
 	f->run = run, f->t = &run->part.t;
 	size_t shapes = f->t->op_shape.n;
-	int8_t *of_shape = assay_alloc(&scratch, shapes + 1);
+	f->of_shape = assay_alloc(&scratch, shapes + 1);
+	f->bucket = find_bucket_copies(f, &scratch);
 	memcpy(f->found, texts, sizeof f->found);
 	for (uint32_t i = 0; i < shapes; i++)
-		of_shape[i] = needless(f, i);
+		f->of_shape[i] = needless_shape(f, i);
 	for (uint32_t i = 0; i < f->t->call_part.n; i++)
-		look_at(f, i, of_shape);
+		look_at(f, i);
 	for (uint32_t i = 0; i < f->t->lone_kernel.n; i++)
-		look_at_lone(f, i, of_shape);
+		look_at_lone(f, i);
+	sell_bucket_copies(f, w);
+	sell_waits_for_bucket_copies(f, w);
 	for (int i = 0; i < ASSAY_ADVICE_COUNT; i++) {
 		f->found[i].id = assay_advice_name[i];
 		if ((double)assay_advice_total(&f->found[i]) >
@@ -289,6 +387,50 @@ TEST(no_time_is_sold_twice)
 	CHECK_EQ(counted, 500 + 40 + 90 + 65 + 7 + 20);
 	CHECK(counted <= all);
 	assay_vec_free(&found);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Two copies, 40 ns each, of which the host launches one every 100 ns: the device waits for the
+ * host inside both operators, and once before them. */
+TEST(copies_of_buckets_go_with_the_waits_for_their_launches)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_window w = {.to = 1000};
+	uint32_t s = assay_add(t, ASSAY_T_op_shape);
+	t->op_shape.name[s] = assay_sid_of(run, "aten::copy_");
+	for (uint32_t i = 0; i < 2; i++) {
+		int64_t at = 200 + 100 * i;
+		assay_hand_host(run, ASSAY_HOST_OP,
+				"torch.distributed.ddp.reducer::copy_bucket_to_grad", at, 100);
+		uint32_t op = assay_hand_host(run, ASSAY_HOST_OP, "aten::copy_", at + 50, 30);
+		uint32_t gpu = assay_hand_gpu(run, "Memcpy DtoD (Device -> Device)", at + 70, 40,
+					      ASSAY_NO_ROW);
+		uint32_t call = assay_add(t, ASSAY_T_op_call), gap = assay_add(t, ASSAY_T_gap);
+		t->op_call.host[call] = op;
+		t->op_call.shape[call] = s;
+		t->op_call.device[call] = 0;
+		t->op_call.start[call] = at + 70;
+		t->op_call.busy[call] = 40;
+		assay_add(t, ASSAY_T_gpu_op);
+		t->gpu_op.call[gpu] = call;
+		t->gap.device[gap] = 0;
+		t->gap.gpu[gap] = gpu;
+		t->gap.ts[gap] = i ? 310 : 150;
+		t->gap.dur[gap] = i ? 60 : 120;
+		t->gap.cause[gap] = ASSAY_WHY_HOST_OP;
+	}
+	for (int queued = 0; queued < 2; queued++) {
+		assay_advices found = {0};
+		t->gap.cause[1] = queued ? ASSAY_WHY_QUEUED : ASSAY_WHY_HOST_OP;
+		assay_advices_find(&found, run, &w);
+		CHECK_EQ(found.n, 1);
+		CHECK(!strcmp(found.p[0].id, "bucket_copies") && found.p[0].calls == 2);
+		CHECK_EQ(found.p[0].copies, 80);
+		CHECK_EQ(found.p[0].gaps, queued ? 70 : 70 + 60);
+		assay_vec_free(&found);
+	}
 	assay_run_free(run);
 	return 0;
 }

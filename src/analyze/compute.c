@@ -93,8 +93,8 @@ static double most_believed(const assay_op_shape_table *s, uint32_t shape)
 		       : 1.02;
 }
 
-/* Work on a shape that is done faster than the device can is counted wrongly: better none. Data
- * that fits the last cache may come from there. Of an unknown device, no more than any can. */
+/* Work on a shape that is done faster than the device can is counted wrongly: better none. As much
+ * as fits the last cache may come from there. Of an unknown device, no more than any can. */
 static void set_bound(struct compute *c, uint32_t shape)
 {
 	assay_op_shape_table *s = &c->t->op_shape;
@@ -104,7 +104,7 @@ static void set_bound(struct compute *c, uint32_t shape)
 	double least = assay_bound_of(&c->rates, s->flops[shape], s->bytes[shape], s->math[shape],
 				      &s->bound[shape]);
 	if (!isnan(least) && least > mean && s->bound[shape] == ASSAY_BOUND_MEMORY &&
-	    s->bytes[shape] <= c->rates.cache)
+	    1e9 * (s->bytes[shape] - c->rates.cache) <= c->rates.bandwidth * mean)
 		least = mean;
 	s->bound_ns[shape] = least;
 	double fastest = assay_rates_fastest((assay_math)s->math[shape]);

@@ -46,6 +46,7 @@ struct ops {
 			    */
 	assay_vec(int64_t) end;     /* by row of op_call: where its union ends */
 	assay_vec(uint32_t) blocks; /* by row of op_call: of its kernels */
+	assay_vec(int64_t) bus;     /* by row of op_call: copies between host and device */
 	assay_grids grids;
 	assay_arena kept;
 };
@@ -96,6 +97,7 @@ static uint32_t new_call(struct ops *o, uint32_t host, uint32_t gpu, uint32_t de
 				(place->backward ? ASSAY_OP_BACKWARD : 0));
 	*assay_push(&o->end) = INT64_MIN;
 	*assay_push(&o->blocks) = 0;
+	*assay_push(&o->bus) = 0;
 	return r;
 }
 
@@ -368,7 +370,16 @@ static void add_work(struct ops *o, uint32_t gpu, uint32_t call)
 	    (longest == ASSAY_NO_ROW || g->dur[gpu] > g->dur[longest]))
 		c->gpu[call] = gpu;
 	if (crosses_bus(o, gpu))
-		c->flags[call] |= ASSAY_OP_ACROSS_BUS;
+		o->bus.p[call] += g->dur[gpu];
+}
+
+/* A value that is read back on the way (how many indices there are) makes no copy of a call. */
+static void mark_copies(struct ops *o)
+{
+	assay_op_call_table *c = &o->t->op_call;
+	for (uint32_t call = 0; call < c->n; call++)
+		if (o->bus.p[call] * 2 > c->busy[call])
+			c->flags[call] |= ASSAY_OP_ACROSS_BUS;
 }
 
 /* gpu_op and op_call. Work comes device after device in time order, so unions grow at their end. */
@@ -416,6 +427,40 @@ static uint32_t list_blocks(const struct ops *o, uint32_t call)
 		       : 0;
 }
 
+/* What PyTorch's kernels take by index: rows, one a block, or elements, as many a block as the name
+ * says; 0 elements: rows. false: another kernel. */
+static bool taken_by_block(assay_str kernel, uint32_t *elements)
+{
+	static const char by_element[] = "index_elementwise_kernel<";
+	ptrdiff_t at = assay_str_find(kernel, by_element);
+	int64_t threads, each;
+	*elements = 0;
+	if (at < 0)
+		return assay_str_find(kernel, "vectorized_gather_kernel") >= 0;
+	assay_str rest = {kernel.p + at + strlen(by_element),
+			  kernel.n - (size_t)at - strlen(by_element)};
+	if (!assay_str_i64(assay_str_trim(assay_str_cut(&rest, ',')), &threads) ||
+	    !assay_str_i64(assay_str_trim(assay_str_cut(&rest, ',')), &each) || threads <= 0 ||
+	    each <= 0 || threads > 1024 || each > 1024)
+		return false;
+	*elements = (uint32_t)(threads * each);
+	return true;
+}
+
+/* Blocks that say how much a call works on, where its arguments do not: of all its kernels, or of
+ * the one that takes what indices name. */
+static uint32_t telling_blocks(const struct ops *o, uint32_t call, const assay_work_rule *rule)
+{
+	uint32_t grid[3], gpu = o->t->op_call.gpu[call];
+	if (!rule || (rule->formula != assay_work_lists && rule->formula != assay_work_indexed) ||
+	    gpu == ASSAY_NO_ROW)
+		return 0;
+	if (rule->formula == assay_work_lists)
+		return o->blocks.p[call];
+	assay_grid_blocks(&o->grids, gpu, grid);
+	return grid[0];
+}
+
 /* Lists without shapes have 31 tensors at least, whose last chunks are half full in the mean. */
 static double list_elements(uint32_t blocks)
 {
@@ -458,14 +503,20 @@ static void take_work(struct ops *o, uint32_t shape, uint32_t call, const assay_
 static void set_work(struct ops *o, uint32_t shape, uint32_t call, const assay_work_rule *rule,
 		     const assay_op_args *args, const struct key *k)
 {
-	assay_work_hint hint = {.list_bytes = k->element,
-				.list_elements = list_elements(k->blocks)};
+	assay_work_hint hint = {.list_bytes = k->element};
+	if (rule->formula == assay_work_lists)
+		hint.list_elements = list_elements(k->blocks);
+	else if (k->element)
+		hint.elements_taken = (double)k->element * k->blocks;
+	else
+		hint.rows_taken = k->blocks;
 	assay_serving serving;
 	assay_work work;
 	uint32_t mark = o->t->op_call.mark[call];
 	if (mark != ASSAY_NO_ROW &&
 	    assay_serving_parse(assay_text(o->run, o->t->host.name[mark]), &serving)) {
 		hint.serving = serving.sums;
+		hint.decode = serving.phase == ASSAY_PHASE_DECODE;
 		hint.queries_by_keys = serving.queries_by_keys;
 		hint.keys = serving.keys;
 	}
@@ -542,6 +593,9 @@ static uint32_t shape_of(struct ops *o, uint32_t call, const assay_work_rule *ru
 		k.mark = o->t->host.name[mark];
 	if (rule && rule->formula == assay_work_lists)
 		k.blocks = list_blocks(o, call);
+	if (rule && rule->formula == assay_work_indexed &&
+	    taken_by_block(kernel_name(o, call), &k.element))
+		k.blocks = telling_blocks(o, call, rule);
 	if (rule)
 		o->t->op_call.flags[call] |= rule->flags & WORK_BACKWARD ? ASSAY_OP_BACKWARD : 0;
 	uint32_t *slot = assay_map_at(&o->shapes, assay_hash(&k, sizeof k, 0));
@@ -565,17 +619,18 @@ static void give_shapes(struct ops *o)
 		bool graph = c->flags[call] & ASSAY_OP_GRAPH;
 		const assay_work_rule *rule =
 			graph || tells_work(o, call) ? NULL : assay_rule_of_sid(&o->rules, name);
+		uint32_t blocks = telling_blocks(o, call, rule);
 		/* only what the work may hang on: every difference costs one reading of the text */
-		const uint32_t seen[] = {
-			name,
-			counted_kernel(o, call),
-			graph ? 0 : args_of(o, call, rule),
-			c->flags[call] & OF_SHAPE,
-			mark == ASSAY_NO_ROW ? 0 : o->t->host.name[mark],
-			rule && rule->class >= ASSAY_WORK_OPTIMIZER && gpu != ASSAY_NO_ROW
-				? o->t->gpu.name[gpu]
-				: 0,
-			rule && rule->formula == assay_work_lists ? o->blocks.p[call] : 0};
+		const uint32_t seen[] = {name,
+					 counted_kernel(o, call),
+					 graph ? 0 : args_of(o, call, rule),
+					 c->flags[call] & OF_SHAPE,
+					 mark == ASSAY_NO_ROW ? 0 : o->t->host.name[mark],
+					 rule && (rule->class >= ASSAY_WORK_OPTIMIZER || blocks) &&
+							 gpu != ASSAY_NO_ROW
+						 ? o->t->gpu.name[gpu]
+						 : 0,
+					 blocks};
 		uint32_t *slot = assay_map_at(&o->seen, assay_hash(seen, sizeof seen, 0));
 		if (*slot == ASSAY_MAP_ABSENT)
 			*slot = shape_of(o, call, rule);
@@ -607,6 +662,7 @@ void assay_ops(assay_run *run, const assay_order *order, const assay_op_places *
 	assay_rule_names_init(&o.rules, run);
 	index_instructions(&o);
 	give_work(&o, order);
+	mark_copies(&o);
 	give_shapes(&o);
 	assay_rule_names_free(&o.rules);
 	assay_pages_free(o.call_of_host);
@@ -620,6 +676,7 @@ void assay_ops(assay_run *run, const assay_order *order, const assay_op_places *
 	assay_map_free(&o.alone);
 	assay_vec_free(&o.end);
 	assay_vec_free(&o.blocks);
+	assay_vec_free(&o.bus);
 	assay_arena_free(&o.kept);
 	assay_arena_free(&o.scratch);
 }
@@ -819,6 +876,62 @@ TEST(kernels_without_an_operator_tell_their_work_where_they_can)
 	CHECK(t->gpu_op.call[2] == ASSAY_NO_ROW && t->gpu_op.call[3] == ASSAY_NO_ROW);
 	assay_order_free(&order);
 	assay_run_free(run);
+	return 0;
+}
+
+TEST(what_is_taken_by_index_is_told_by_the_kernel)
+{
+	static const struct {
+		const char *kernel;
+		double bytes; /* of 1000 rows of 512 bf16, of which 7 blocks take some */
+	} cases[] = {
+		{"void at::native::vectorized_gather_kernel<16, long>(char*)", 7 * (2 * 1024 + 8)},
+		{"void at::native::index_elementwise_kernel<128, 4, X>(long)", 2 * 7 * 512 * 2},
+		{"void at::native::index_elementwise_kernel<a, 4, X>(long)", NAN},
+		{"void something_else(long)", NAN},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
+		assay_run *run = assay_run_new();
+		assay_tables *t = &run->part.t;
+		assay_order order;
+		add_mm(run, "aten::index",
+		       "\"Input type\": [\"c10::BFloat16\", \"\"], \"Input Dims\": [[1000, 512], []]",
+		       0);
+		t->gpu.dur[1] = 10;
+		for (uint32_t g = 0; g < t->gpu.n; g++) {
+			t->gpu.name[g] = assay_sid_of(run, cases[i].kernel);
+			t->gpu.grid_x[g] = g ? 4 : 7;
+		}
+		assay_kernels(run);
+		assay_order_build(&order, run);
+		find_ops(run, &order);
+		double bytes = t->op_shape.bytes[0];
+		CHECK(bytes == cases[i].bytes || (isnan(bytes) && isnan(cases[i].bytes)));
+		assay_order_free(&order);
+		assay_run_free(run);
+	}
+	return 0;
+}
+
+/* A count that is read back makes no copy of a call; a tensor that is does. */
+TEST(a_call_is_a_copy_over_the_bus_when_most_of_it_is)
+{
+	for (int i = 0; i < 2; i++) {
+		assay_run *run = assay_run_new();
+		assay_tables *t = &run->part.t;
+		assay_order order;
+		add_mm(run, "aten::copy_",
+		       "\"Input type\": [\"float\", \"float\"], \"Input Dims\": [[8], [8]]", 0);
+		t->gpu.kind[1] = ASSAY_GPU_MEMCPY;
+		t->gpu.name[1] = assay_sid_of(run, "Memcpy DtoH (Device -> Pinned)");
+		t->gpu.dur[i ? 0 : 1] = 20;
+		assay_kernels(run);
+		assay_order_build(&order, run);
+		find_ops(run, &order);
+		CHECK_EQ(isnan(t->op_shape.bytes[0]), i);
+		assay_order_free(&order);
+		assay_run_free(run);
+	}
 	return 0;
 }
 

@@ -71,8 +71,12 @@ static bool work_of_case(const struct work_case *c, assay_work *out)
 {
 	assay_arena a = {0};
 	assay_op_args args;
-	const assay_work_hint hint = {
-		.list_bytes = 4, .serving = true, .queries_by_keys = 1000, .keys = 100};
+	const assay_work_hint hint = {.list_bytes = 4,
+				      .rows_taken = 10,
+				      .serving = true,
+				      .decode = true,
+				      .queries_by_keys = 1000,
+				      .keys = 100};
 	const char *members = assay_printf(
 		&a,
 		"\"Input Dims\": %s, \"Input type\": %s, \"Input Strides\": %s, \"Concrete Inputs\": %s",

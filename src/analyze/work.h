@@ -17,7 +17,10 @@ typedef struct assay_work {
 typedef struct assay_work_hint {
 	double list_bytes;            /* size of an element of tensor lists; 0: not known */
 	double list_elements;         /* of one list at most, by the kernels' grids; 0: not known */
+	double rows_taken;            /* by index, by the kernel's grid; 0: not known */
+	double elements_taken;        /* the same, at most */
 	bool serving;                 /* the sums below are known, from the engine's step mark */
+	bool decode;                  /* it is a step that only generates */
 	double queries_by_keys, keys; /* sum over requests of query x key length; of key lengths */
 } assay_work_hint;
 
@@ -66,6 +69,7 @@ enum {
 	WORK_OF_FORWARD = 1 << 20,   /* arguments are those of the forward operator */
 	WORK_YIELDS = 1 << 21,       /* operators inside that have a rule are counted instead */
 	WORK_MAY_DESCALE = 1 << 22,  /* three factors may stand behind the values */
+	WORK_OF_DECODE = 1 << 23,    /* counted in steps that only generate */
 };
 
 assay_work_fn assay_work_gemm, assay_work_flagged_gemm, assay_work_grouped, assay_work_packed4,
@@ -74,8 +78,9 @@ assay_work_fn assay_work_gemm, assay_work_flagged_gemm, assay_work_grouped, assa
 	assay_work_pointwise, assay_work_reduce, assay_work_softmax, assay_work_lists,
 	assay_work_concat, assay_work_embedding, assay_work_gather, assay_work_resize,
 	assay_work_sorted, assay_work_norm, assay_work_pool, assay_work_triton, assay_work_moe,
-	assay_work_quantized, assay_work_mlp, assay_work_rnn, assay_work_put, assay_work_bag,
-	assay_work_bag_backward, assay_work_tables, assay_work_rowwise;
+	assay_work_quantized, assay_work_mlp, assay_work_rnn, assay_work_put, assay_work_indexed,
+	assay_work_latent, assay_work_bag, assay_work_bag_backward, assay_work_tables,
+	assay_work_rowwise;
 
 /* Index of the formula's i-th argument, -1 when the operator has none. */
 static inline int assay_work_at(const assay_work_rule *rule, int i)

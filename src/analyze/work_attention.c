@@ -162,6 +162,12 @@ bool assay_work_attention(const assay_work_rule *rule, const assay_op_args *args
 	return true;
 }
 
+/* Keys and values may be a cache, [slots, page, heads, size]. */
+static bool is_paged(const assay_tensor *t)
+{
+	return t && (t->rank == 3 || t->rank == 4);
+}
+
 /* Serving engines batch requests of any length: only their step mark has the lengths. */
 bool assay_work_serving(const assay_work_rule *rule, const assay_op_args *args,
 			const assay_work_hint *hint, assay_work *out)
@@ -169,13 +175,43 @@ bool assay_work_serving(const assay_work_rule *rule, const assay_op_args *args,
 	const assay_tensor *q = assay_arg_tensor(args, assay_work_at(rule, Q)),
 			   *k = assay_arg_tensor(args, assay_work_at(rule, K)),
 			   *v = assay_arg_tensor(args, assay_work_at(rule, V));
-	if (!hint->serving || !q || !k || !v || q->rank != 3 || k->rank != 3 || v->rank != 3)
+	if (!hint->serving || !q || q->rank != 3 || !is_paged(k) || !is_paged(v))
 		return false;
-	double n = (double)q->dim[1], size = (double)(q->dim[2] + v->dim[2]);
+	double n = (double)q->dim[1], size = (double)(q->dim[2] + v->dim[v->rank - 1]);
 	out->flops = 2 * n * size * hint->queries_by_keys;
 	out->bytes = 2 * assay_tensor_elements(q) * assay_dtype_bytes(q->type) +
-		     hint->keys * (double)k->dim[1] * size * assay_dtype_bytes(k->type);
+		     hint->keys * (double)k->dim[k->rank - 2] * size * assay_dtype_bytes(k->type);
 	out->math = assay_dtype_math(q->type);
 	out->estimated = true; /* a sliding window is not in the mark */
+	return true;
+}
+
+/* Latent attention while generating: all heads share one key of a token, whose first part is its
+ * value, too. at: q, keys, what stands apart of them (positions), size of a value (a number, or a
+ * tensor that has it last; none: as the keys). */
+bool assay_work_latent(const assay_work_rule *rule, const assay_op_args *args,
+		       const assay_work_hint *hint, assay_work *out)
+{
+	enum { QUERY, KEYS, APART, VALUE };
+	const assay_tensor *q = assay_arg_tensor(args, assay_work_at(rule, QUERY)),
+			   *k = assay_arg_tensor(args, assay_work_at(rule, KEYS)),
+			   *apart = assay_arg_tensor(args, assay_work_at(rule, APART)),
+			   *value = assay_arg_tensor(args, assay_work_at(rule, VALUE));
+	if (!hint->serving || !q || !k || q->rank < 3 || k->rank < 2 ||
+	    (rule->flags & WORK_OF_DECODE && !hint->decode))
+		return false;
+	value = value ? value : k;
+	double q_heads = (double)q->dim[q->rank - 2], tokens = 1,
+	       size = (double)k->dim[k->rank - 1] +
+		      (apart && apart->rank ? (double)apart->dim[apart->rank - 1] : 0),
+	       v_size = (double)value->dim[value->rank ? value->rank - 1 : 0];
+	assay_arg_number(args, assay_work_at(rule, VALUE), &v_size);
+	for (uint32_t i = 0; i + 2 < q->rank; i++)
+		tokens *= (double)q->dim[i];
+	out->flops = 2 * q_heads * hint->queries_by_keys * (size + v_size);
+	out->bytes = tokens * q_heads * (size + v_size) * assay_dtype_bytes(q->type) +
+		     hint->keys * size * assay_dtype_bytes(k->type);
+	out->math = assay_dtype_math(q->type);
+	out->estimated = true;
 	return true;
 }

@@ -18,6 +18,27 @@ bool assay_work_put(const assay_work_rule *rule, const assay_op_args *args,
 	return true;
 }
 
+/* at: source. Indices are an optional list, which no trace describes; how much they take the
+ * kernel's grid tells: rows, or elements up to the last block. */
+bool assay_work_indexed(const assay_work_rule *rule, const assay_op_args *args,
+			const assay_work_hint *hint, assay_work *out)
+{
+	const double index_bytes = 8;
+	const assay_tensor *x = assay_arg_tensor(args, rule->at[0]);
+	if (!x || !x->rank || x->dim[0] <= 0)
+		return false;
+	double all = assay_tensor_elements(x), row = all / (double)x->dim[0],
+	       taken = hint->rows_taken > 0 ? hint->rows_taken * row : hint->elements_taken;
+	if (taken <= 0)
+		return false;
+	out->flops = taken;
+	out->written = taken * assay_dtype_bytes(x->type);
+	out->bytes = (taken < all ? taken : all) * assay_dtype_bytes(x->type) + out->written +
+		     hint->rows_taken * index_bytes;
+	out->estimated = true;
+	return true;
+}
+
 /* at: weight, indices, where bags begin, 1 when the last of these is an end. */
 bool assay_work_bag(const assay_work_rule *rule, const assay_op_args *args,
 		    const assay_work_hint *hint, assay_work *out)

@@ -133,7 +133,7 @@ bool assay_work_resize(const assay_work_rule *rule, const assay_op_args *args,
 	int64_t size[8];
 	const assay_tensor *x = assay_arg_tensor(args, assay_work_at(rule, 0));
 	size_t n = assay_arg_numbers(args, assay_work_at(rule, 1), size, ASSAY_COUNT_OF(size));
-	if (!x || !n || n >= x->rank)
+	if (!x || !n || n > x->rank)
 		return false;
 	out->flops = 1;
 	for (uint32_t i = 0; i < x->rank; i++)
@@ -201,13 +201,28 @@ bool assay_work_norm(const assay_work_rule *rule, const assay_op_args *args,
 	return true;
 }
 
-/* Inductor's fused kernels list every pointer: each once. One that is read and written counts once
- * too, for nothing says which it is. */
+/* Elements that an element-wise kernel of Inductor works on: the numbers behind its pointers. */
+static double triton_elements(const assay_op_args *args)
+{
+	double n = 1, each;
+	bool any = false;
+	for (size_t i = args->n; i-- && !assay_arg_tensor(args, (int)i);)
+		if (assay_arg_number(args, (int)i, &each)) {
+			n *= each;
+			any = true;
+		}
+	return any ? n : 0;
+}
+
+/* Inductor's fused kernels list every pointer: in and out, in, out. Each counts once, but a first
+ * one that must be the result, because no other is large enough, is read and written. */
 bool assay_work_triton(const assay_work_rule *rule, const assay_op_args *args,
 		       const assay_work_hint *hint, assay_work *out)
 {
-	(void)rule;
 	(void)hint;
+	const assay_tensor *first = NULL;
+	double results = rule->class == ASSAY_WORK_ELEMENTWISE ? triton_elements(args) : 0;
+	bool other = false;
 	for (size_t i = 0; i < args->n; i++) {
 		const assay_tensor *t = assay_arg_tensor(args, (int)i);
 		if (!t)
@@ -215,6 +230,10 @@ bool assay_work_triton(const assay_work_rule *rule, const assay_op_args *args,
 		double n = assay_tensor_elements(t);
 		out->flops = n > out->flops ? n : out->flops;
 		out->bytes += assay_tensor_bytes(t);
+		other |= first && n >= results;
+		first = first ? first : t;
 	}
+	if (first && !other && results > 0 && assay_tensor_elements(first) == results)
+		out->bytes += assay_tensor_bytes(first);
 	return out->bytes > 0;
 }

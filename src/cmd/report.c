@@ -253,7 +253,7 @@ static const assay_opt report_opts[] = {
 	 "Peak rates of the device (JSON) that win over the built-in table.",
 	 offsetof(struct report_args, rates)},
 	{"captures", 0, ASSAY_OPT_TEXT, "PATH",
-	 "Recording, or folder of them, made while graphs were captured: gives the work of graphs its operators (default: folders called capture_traces among the inputs).",
+	 "Recording, or folder of them, made while graphs were captured: gives the work of graphs its operators (default: folders called capture_traces among the inputs and beside them).",
 	 offsetof(struct report_args, captures)},
 	REPORT_SHOW_OPTS(struct report_args),
 	{"shard", 0, ASSAY_OPT_TEXT, "I/N",

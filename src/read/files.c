@@ -64,7 +64,8 @@ struct reading {
 	pthread_cond_t turn;
 	assay_thread thread[WORKERS_MAX];
 	unsigned started;
-	bool failed; /* somebody found no memory: nobody goes on */
+	const char *beside; /* place of captures looked at last */
+	bool failed;        /* somebody found no memory: nobody goes on */
 };
 
 /* Order of a directory: digits inside names compare as numbers, so rank2 comes before rank10. */
@@ -220,6 +221,18 @@ static void drop_twins(struct reading *r)
 	r->file.n = kept;
 }
 
+/* A file that is named has its captures beside it, too. */
+static void find_captures_beside(struct reading *r, const char *path)
+{
+	assay_str folder = assay_str_folder(assay_str_of(path));
+	char *beside = assay_printf(&r->arena, "%.*s%s", (int)folder.n, folder.p, CAPTURE_FOLDER);
+	struct stat st;
+	bool known = r->beside && !strcmp(r->beside, beside);
+	r->beside = beside;
+	if (!known && !stat(beside, &st) && S_ISDIR(st.st_mode))
+		assay_meta_add(&r->run->part, "captures", assay_str_of(beside));
+}
+
 static bool add_path(struct reading *r, const char *path, assay_err *err)
 {
 	struct stat st = {0};
@@ -233,6 +246,8 @@ static bool add_path(struct reading *r, const char *path, assay_err *err)
 				      .device = st.st_dev,
 				      .inode = S_ISREG(st.st_mode) ? st.st_ino : 0,
 				      .state = state_of(&st)};
+		if (S_ISREG(st.st_mode))
+			find_captures_beside(r, path);
 		return true;
 	}
 	size_t first = r->file.n;
