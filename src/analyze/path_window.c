@@ -237,6 +237,8 @@ static bool begins_step(const assay_tables *t, uint32_t step, uint32_t host)
 		return range && assay_host_end(&t->host, host) == at;
 	case ASSAY_STEP_BATCH:
 		return range && t->host.ts[host] == at;
+	case ASSAY_STEP_PROGRAM:
+		return t->host.ts[host] == at && t->host.name[host] == t->step.name[step];
 	default:
 		return t->host.ts[host] == at && t->host.dur[host] == t->step.dur[step] &&
 		       t->host.name[host] == t->step.name[step];
@@ -387,6 +389,8 @@ TEST(a_step_begins_with_its_marker_its_batch_or_behind_an_update)
 		{ASSAY_STEP_OPTIMIZER, ASSAY_HOST_ANNOTATION, 100, 20, false},
 		{ASSAY_STEP_OPTIMIZER, ASSAY_HOST_OP, 80, 20, false},
 		{ASSAY_STEP_BATCH, ASSAY_HOST_ANNOTATION, 100, 20, true},
+		{ASSAY_STEP_PROGRAM, ASSAY_HOST_MARKER, 100, 20, true},
+		{ASSAY_STEP_PROGRAM, ASSAY_HOST_MARKER, 80, 20, false},
 		{ASSAY_STEP_LOOP, ASSAY_HOST_RUNTIME, 100, 5, true},
 		{ASSAY_STEP_LOOP, ASSAY_HOST_ANNOTATION, 100, 5, false},
 		{ASSAY_STEP_MARKER, ASSAY_HOST_ANNOTATION, 100, 50, true},

@@ -271,7 +271,8 @@ typedef enum assay_scope_how {
 	X(LOOP, "the loop in the Python stacks of the launching thread")                           \
 	X(SERVING, "step marks of the serving engine")                                             \
 	X(OPTIMIZER, "updates of the optimizer")                                                   \
-	X(BATCH, "batches taken from the data loader")
+	X(BATCH, "batches taken from the data loader")                                             \
+	X(PROGRAM, "executions of the compiled program that launches most")
 
 /* Who says how much memory is held. */
 #define ASSAY_MEMORY_ACCOUNTS(X)                                                                   \

@@ -34,6 +34,8 @@ void assay_find_steps(assay_run *run, const assay_step_choice *choice);
 
 /* The same from Python stacks, when nothing marks steps: called by assay_find_steps(). */
 void assay_loop_steps(assay_run *run);
+/* The same from executions of compiled programs. */
+void assay_program_steps(assay_run *run);
 /* And by updates of optimizers and batches of loaders, as frameworks name them. */
 void assay_call_steps(assay_run *run);
 

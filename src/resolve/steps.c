@@ -293,6 +293,8 @@ void assay_find_steps(assay_run *run, const assay_step_choice *given)
 	if (!s->n && !asked)
 		assay_loop_steps(run);
 	if (!s->n && !asked)
+		assay_program_steps(run);
+	if (!s->n && !asked)
 		assay_call_steps(run);
 	if (!s->n && asked)
 		assay_warn(run, "no_such_steps",

@@ -1,0 +1,172 @@
+/* Steps of compiled programs: XLA puts a range around each execution of one. The program that most
+ * launches lie in is the step, from the begin of one execution to that of the next. */
+#include "resolve/resolve.h"
+
+#include "base/sort.h"
+#include "base/test.h"
+#include "model/by_hand.h"
+#include "model/steps.h"
+
+enum { FEWEST = 3 };
+
+static const char start[] = "XlaModule:#";
+
+/* Executions of programs of one process, by time; of ranges within ranges the outer ones. */
+typedef assay_vec(uint32_t) executions;
+
+static void find_executions(const assay_run *run, uint32_t group, executions *out)
+{
+	const assay_tables *t = &run->part.t;
+	assay_vec(uint32_t) rows = {0};
+	int64_t end = INT64_MIN;
+	for (uint32_t i = 0; i < t->host.n; i++)
+		if (t->host.kind[i] == ASSAY_HOST_MARKER && t->host.dur[i] > 0 &&
+		    assay_track_group(t, t->host.track[i]) == group &&
+		    assay_str_starts(assay_text(run, t->host.name[i]), start))
+			*assay_push(&rows) = i;
+	if (rows.n)
+		assay_sort_rows(rows.p, rows.n, t->host.ts);
+	for (size_t i = 0; i < rows.n; i++) {
+		if (t->host.ts[rows.p[i]] < end)
+			continue;
+		end = assay_host_end(&t->host, rows.p[i]);
+		*assay_push(out) = rows.p[i];
+	}
+	assay_vec_free(&rows);
+}
+
+/* By place: launches on the thread of each execution, from its begin to the next one's; those
+ * before the first one are nobody's. */
+static uint64_t *count_launches(const assay_tables *t, uint32_t group, const executions *e,
+				assay_arena *a)
+{
+	uint64_t *n = assay_alloc(a, (e->n + 1) * sizeof *n);
+	int64_t *at = assay_alloc(a, (e->n + 1) * sizeof *at);
+	for (size_t i = 0; i < e->n; i++)
+		at[i] = t->host.ts[e->p[i]];
+	for (uint32_t g = 0; g < t->launch.n; g++) {
+		uint32_t call = t->launch.host[g];
+		if (call == ASSAY_NO_ROW || assay_track_group(t, t->host.track[call]) != group)
+			continue;
+		size_t k = assay_count_until(at, sizeof *at, e->n, t->host.ts[call]);
+		if (k && t->host.track[e->p[k - 1]] == t->host.track[call] &&
+		    t->host.ts[call] < assay_host_end(&t->host, e->p[k - 1]))
+			n[k - 1]++;
+	}
+	return n;
+}
+
+struct program {
+	assay_sid name;
+	size_t first; /* execution */
+	uint64_t launches, times;
+};
+
+/* The program with most launches, where more than half of those from its first execution on are
+ * its; 0: there is none. */
+static assay_sid leading_program(const assay_tables *t, const executions *e,
+				 const uint64_t *launches)
+{
+	assay_map known = {0};
+	assay_vec(struct program) programs = {0};
+	struct program best = {.name = 0};
+	uint64_t all = 0;
+	for (size_t i = 0; i < e->n; i++) {
+		assay_sid name = t->host.name[e->p[i]];
+		uint32_t *slot = assay_map_at(&known, name);
+		if (*slot == ASSAY_MAP_ABSENT) {
+			*slot = (uint32_t)programs.n;
+			*assay_push(&programs) = (struct program){.name = name, .first = i};
+		}
+		programs.p[*slot].launches += launches[i];
+		programs.p[*slot].times++;
+	}
+	for (size_t i = 0; i < programs.n; i++)
+		best = programs.p[i].launches > best.launches ? programs.p[i] : best;
+	for (size_t i = best.first; i < e->n; i++)
+		all += launches[i];
+	assay_map_free(&known);
+	assay_vec_free(&programs);
+	return best.times >= FEWEST && best.launches * 2 > all ? best.name : 0;
+}
+
+static void add_steps(assay_run *run, uint32_t group, const executions *e, assay_sid program)
+{
+	const assay_host_table *h = &run->part.t.host;
+	uint32_t before = ASSAY_NO_ROW;
+	for (size_t i = 0; i < e->n; i++) {
+		if (h->name[e->p[i]] != program)
+			continue;
+		if (before != ASSAY_NO_ROW)
+			assay_step_add(run, group, h->ts[before], h->ts[e->p[i]], ASSAY_STEP_NEXT,
+				       program, ASSAY_STEP_PROGRAM);
+		before = e->p[i];
+	}
+	assay_step_add(run, group, h->ts[before], assay_host_end(h, before), ASSAY_STEP_NEXT,
+		       program, ASSAY_STEP_PROGRAM);
+}
+
+void assay_program_steps(assay_run *run)
+{
+	assay_tables *t = &run->part.t;
+	for (uint32_t group = 0; group < t->source.n; group++) {
+		assay_arena scratch = {0};
+		executions e = {0};
+		if (assay_group_of(t, group) == group)
+			find_executions(run, group, &e);
+		assay_sid program =
+			e.n < FEWEST
+				? 0
+				: leading_program(t, &e, count_launches(t, group, &e, &scratch));
+		if (program)
+			add_steps(run, group, &e, program);
+		assay_vec_free(&e);
+		assay_arena_free(&scratch);
+	}
+}
+
+/* Ten small programs make what the large one needs; that is executed n times, with so many launches
+ * each, beside a small one of three. */
+static assay_run *programs(int n, int launches)
+{
+	assay_run *run = assay_run_new();
+	int64_t at = 0;
+	run->part.source = assay_add(&run->part.t, ASSAY_T_source);
+	for (int i = 0; i < 10; i++, at += 100) {
+		assay_hand_host(run, ASSAY_HOST_MARKER, "XlaModule:#hlo_module=jit_zeros#", at, 90);
+		uint32_t call =
+			assay_hand_host(run, ASSAY_HOST_RUNTIME, "cuLaunchKernel", at + 5, 2);
+		assay_hand_gpu(run, "zeros", at + 10, 5, call);
+	}
+	for (int i = 0; i < n; i++, at += 1000) {
+		assay_hand_host(run, ASSAY_HOST_MARKER, "XlaModule:#hlo_module=jit_f#", at, 400);
+		assay_hand_host(run, ASSAY_HOST_MARKER, "XlaModule:#hlo_module=inner#", at + 1, 9);
+		assay_hand_host(run, ASSAY_HOST_MARKER, "XlaModule:#hlo_module=jit_add#", at + 500,
+				90);
+		for (int k = 0; k < launches + 3; k++) {
+			int64_t ts = at + (k < launches ? 20 + k : 510 + k);
+			uint32_t call =
+				assay_hand_host(run, ASSAY_HOST_RUNTIME, "cuLaunchKernel", ts, 1);
+			assay_hand_gpu(run, "kernel", ts + 3, 1, call);
+		}
+	}
+	assay_program_steps(run);
+	return run;
+}
+
+TEST(executions_of_the_program_with_most_launches_are_steps)
+{
+	assay_run *run = programs(4, 20);
+	const assay_step_table *s = &run->part.t.step;
+	CHECK_EQ(s->n, 4);
+	CHECK(s->ts[0] == 1000 && s->dur[0] == 1000 && s->ts[3] == 4000 && s->dur[3] == 400);
+	CHECK(s->origin[0] == ASSAY_STEP_PROGRAM && s->number[3] == 3);
+	assay_run_free(run);
+	run = programs(4, 3); /* neither has more than half */
+	CHECK_EQ(run->part.t.step.n, 0);
+	assay_run_free(run);
+	run = programs(2, 20);
+	CHECK_EQ(run->part.t.step.n, 0);
+	assay_run_free(run);
+	return 0;
+}
