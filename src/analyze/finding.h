@@ -66,6 +66,7 @@ typedef struct assay_found {
 	int64_t order_by;
 	bool capped; /* no more than the cost goes, whatever a replay gives: nobody works in no time
 		      */
+	bool dense;  /* calls that block so often that the host cannot get ahead of the device */
 	double confidence;
 	const char *follows; /* id of the finding it is a consequence of */
 	/* When it takes place on the device, in order: waits mostly within are its consequences. */
@@ -102,6 +103,7 @@ extern const assay_finder assay_find_alloc;      /* device memory taken and give
 extern const assay_finder assay_find_busy;       /* communication and copies that nothing hides */
 extern const assay_finder assay_find_streams;    /* streams that wait for each other */
 extern const assay_finder assay_find_compute;    /* operators far from what the device can do */
+extern const assay_finder assay_find_one_hot;    /* look-ups by products */
 extern const assay_finder assay_find_optimizer;  /* parameters updated one by one */
 extern const assay_finder assay_find_late;       /* what a rank does that others wait for */
 extern const assay_finder assay_find_ranks;      /* a rank that the others wait for */

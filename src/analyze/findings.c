@@ -14,7 +14,7 @@ static const assay_finder *const finders[] = {
 	&assay_find_idle,       &assay_find_alloc,     &assay_find_busy,     &assay_find_streams,
 	&assay_find_compute,    &assay_find_optimizer, &assay_find_late,     &assay_find_ranks,
 	&assay_find_slow_links, &assay_find_shared,    &assay_find_launches, &assay_find_modes,
-	&assay_find_heavy,      &assay_find_detours,   &assay_find_missing,
+	&assay_find_heavy,      &assay_find_one_hot,   &assay_find_detours,  &assay_find_missing,
 };
 
 enum { STEADY_STEPS = 3 }; /* fewer say nothing of every step */
@@ -146,6 +146,22 @@ static void weigh(const assay_find_ctx *c, struct weighed *w)
 	int64_t saved = (int64_t)(share * (double)c->whole);
 	w->replayed = true;
 	w->saved = saved < w->saved || (c->steps && !f->capped) ? saved : w->saved;
+}
+
+/* Findings that hardly hold stand where what is likely of them would; beside a late rank, which is
+ * known and which a whole job waits for, all that are rather not so than so do. */
+static int64_t likely(const struct weighed *w, bool late)
+{
+	double sure = w->f->confidence, enough = late ? 0.5 : 0.25;
+	return sure < enough ? (int64_t)((double)w->saved * sure) : w->saved;
+}
+
+static bool has_late_rank(const assay_find_ctx *c)
+{
+	for (size_t i = 0; i < c->list->found.n; i++)
+		if (c->list->found.p[i].where.has_rank && c->list->found.p[i].confidence >= 0.5)
+			return true;
+	return false;
 }
 
 static int by_worth(const void *a, const void *b)
@@ -317,10 +333,11 @@ static void order_found(assay_run *run, const assay_find_ctx *c)
 {
 	size_t n = c->list->found.n;
 	struct weighed *w = assay_alloc(c->scratch, (n + 1) * sizeof *w);
+	bool late = has_late_rank(c);
 	for (size_t i = 0; i < n; i++) {
 		w[i] = (struct weighed){.f = &c->list->found.p[i], .at = i};
 		weigh(c, &w[i]);
-		w[i].order_by = w[i].f->order_by ? w[i].f->order_by : w[i].saved;
+		w[i].order_by = w[i].f->order_by ? w[i].f->order_by : likely(&w[i], late);
 	}
 	qsort(w, n, sizeof *w, by_worth);
 	for (size_t i = 0; i < n; i++)
@@ -445,6 +462,43 @@ TEST(a_device_idle_for_a_tenth_always_has_a_finding_about_it)
 	return 0;
 }
 
+static void check_order(const assay_found *found, size_t n, const char *const *ids, bool *same)
+{
+	assay_arena scratch = {0};
+	assay_run *run = assay_run_new();
+	struct assay_found_list list = {.found = {0}};
+	assay_window w = {.to = 100};
+	assay_find_ctx c = {.w = &w, .whole = 100, .now = 100, .list = &list, .scratch = &scratch};
+	for (size_t i = 0; i < n; i++)
+		assay_finding_add(&c, &found[i]);
+	order_found(run, &c);
+	*same = run->part.t.finding.n == n;
+	for (uint32_t i = 0; *same && i < n; i++)
+		*same = is_id(run, i, ids[i]);
+	assay_vec_free(&list.found);
+	assay_arena_free(&scratch);
+	assay_run_free(run);
+}
+
+TEST(what_hardly_holds_counts_as_much_as_it_is_sure)
+{
+	assay_found found[] = {
+		{.id = "dark", .text = "", .fix = "", .total = 50, .confidence = 0.4},
+		{.id = "late", .text = "", .fix = "", .total = 22, .confidence = 0.8},
+		{.id = "less", .text = "", .fix = "", .total = 21, .confidence = 0.5},
+		{.id = "dim", .text = "", .fix = "", .total = 60, .confidence = 0.1}};
+	static const char *const alone[] = {"dark", "late", "less", "dim"}, *const beside[] = {
+										    "late", "less",
+										    "dark", "dim"};
+	bool same;
+	check_order(found, ASSAY_COUNT_OF(found), alone, &same);
+	CHECK(same);
+	found[1].where.has_rank = true; /* 20 of 50 against 22 */
+	check_order(found, ASSAY_COUNT_OF(found), beside, &same);
+	CHECK(same);
+	return 0;
+}
+
 TEST(consequences_stand_below_their_cause)
 {
 	assay_arena scratch = {0};
@@ -456,10 +510,16 @@ TEST(consequences_stand_below_their_cause)
 					     .text = "",
 					     .fix = "",
 					     .total = 50,
+					     .confidence = 0.9,
 					     .follows = "straggler"});
-	assay_finding_add(&c, &(assay_found){.id = "host_op", .text = "", .fix = "", .total = 40});
-	assay_finding_add(&c,
-			  &(assay_found){.id = "straggler", .text = "", .fix = "", .total = 45});
+	assay_finding_add(
+		&c,
+		&(assay_found){
+			.id = "host_op", .text = "", .fix = "", .total = 40, .confidence = 0.9});
+	assay_finding_add(
+		&c,
+		&(assay_found){
+			.id = "straggler", .text = "", .fix = "", .total = 45, .confidence = 0.9});
 	order_found(run, &c);
 	CHECK(is_id(run, 0, "straggler") && is_id(run, 1, "exposed_comm"));
 	CHECK(run->part.t.finding.under[1] == 0 && is_id(run, 2, "host_op"));

@@ -124,6 +124,20 @@ def cast_storm(loop):
     return wasted
 
 
+def one_hot(loop):
+    """A table of 32,768 rows: all but the product's gradient goes."""
+    loop.layers(1)
+    n, words = ROWS, 32768
+    wide, wasted = [n, words], 0
+    wasted += loop.move("aten::fill_", [wide, []], ["long int", "Scalar"], elementwise("FillFunctor<long>"), 8 * n * words, values=["", "0"])
+    scatter = "void at::native::_scatter_gather_elementwise_kernel<128, 8, at::native::_cuda_scatter_fill_internal_kernel<long>>"
+    wasted += loop.move("aten::scatter_", [wide, [], [n, 1], []], ["long int", "Scalar", "long int", "Scalar"], scatter, 64 * n,
+                        values=["", "-1", "", "1"])
+    wasted += loop.move("aten::copy_", [wide, wide, []], [BF16, "long int", "Scalar"], elementwise("bfloat16_copy_kernel_cuda"), 10 * n * words,
+                        values=["", "", "False"])
+    return wasted + loop.product(n, words, 1024)
+
+
 def layout_copies(loop):
     kernel = "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda>>"
     heads, wasted = [4, LENGTH, 32, 128], 0
@@ -161,7 +175,7 @@ def optimizer_unfused(loop):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "loop.json"
-        for step in (eager_attention, fp32_matmul, unfused_chain, cast_storm, layout_copies, gemm_shape, wave_tail, optimizer_unfused):
+        for step in (eager_attention, fp32_matmul, unfused_chain, cast_storm, one_hot, layout_copies, gemm_shape, wave_tail, optimizer_unfused):
             loop = Loop()
             loop.write(path, step)
             found = tap.report(path)
