@@ -77,6 +77,9 @@ static void weigh(const assay_find_ctx *c, const assay_advice *v, assay_found *f
 /* Compilers fuse what they see. */
 static const char *fix_of(const assay_find_ctx *c, const assay_advice *v)
 {
+	if (!strcmp(v->id, assay_advice_name[ASSAY_ADVICE_FP32]) &&
+	    c->framework == ASSAY_FRAMEWORK_JAX)
+		return "no precision=\"highest\"; jax.default_matmul_precision(\"tensorfloat32\"), or bfloat16 arrays";
 	if (strcmp(v->id, assay_advice_name[ASSAY_ADVICE_CHAIN]))
 		return v->fix;
 	return c->framework == ASSAY_FRAMEWORK_COMPILED

@@ -110,6 +110,16 @@ static struct named read_name(const assay_run *run, uint32_t kernel)
 	return n;
 }
 
+/* XLA names the products it compiles by no type, but before it does so it tries the kernels of
+ * libraries for them: where all of those are in full fp32, so are its own. */
+static void name_like_tried(struct lone *l)
+{
+	for (uint32_t i = 0; i < l->t->kernel.n; i++)
+		if (l->named[i].family == ASSAY_FAMILY_GEMM && l->named[i].compiled &&
+		    !l->named[i].math && !l->named[i].role)
+			l->named[i].math = ASSAY_MATH_FP32;
+}
+
 static void read_names(struct lone *l)
 {
 	const assay_kernel_table *k = &l->t->kernel;
@@ -127,6 +137,8 @@ static void read_names(struct lone *l)
 	}
 	l->cheaper_in_use = cheap > full;
 	l->single_in_use = cheap + full > 0;
+	if (full > 0 && cheap == 0 && !l->double_in_use)
+		name_like_tried(l);
 }
 
 /* A copy within the device reads and writes as any other pass over a tensor. */
@@ -555,6 +567,20 @@ TEST(products_in_fp32_are_dear_unless_the_run_uses_cheaper_types)
 		 14000}};
 	CHECK_EQ(sold(fourier, 3, ASSAY_ADVICE_FP32), 10000 + 20000 + 5000);
 	CHECK_EQ(sold(narrow, 1, ASSAY_ADVICE_SHAPE), 50000);
+	return 0;
+}
+
+TEST(products_of_a_compiler_are_in_the_type_of_all_that_it_tried)
+{
+	const struct hand_kernel tried[] = {{"ampere_sgemm_128x64_nn", 4000},
+					    {"gemm_fusion_dot_general_7", 104000}},
+				 mixed[] = {{"ampere_sgemm_128x64_nn", 4000},
+					    {bmm, 4000},
+					    {"gemm_fusion_dot_general_7", 104000}},
+				 alone[] = {{"gemm_fusion_dot_general_7", 104000}};
+	CHECK_EQ(sold(tried, 2, ASSAY_ADVICE_FP32), 50000);
+	CHECK_EQ(sold(mixed, 3, ASSAY_ADVICE_FP32), 0);
+	CHECK_EQ(sold(alone, 1, ASSAY_ADVICE_FP32), 0);
 	return 0;
 }
 
