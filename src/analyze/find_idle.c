@@ -1,9 +1,11 @@
 /* Why the device waits, cause by cause: what each costs, whether every step pays it, and where. */
 #include <stdlib.h>
 
+#include "analyze/blocking.h"
 #include "analyze/cause_place.h"
 #include "analyze/detour.h"
 #include "analyze/finding.h"
+#include "analyze/first_shapes.h"
 #include "analyze/idle_lines.h"
 #include "analyze/idle_named.h"
 #include "analyze/idle_where.h"
@@ -316,6 +318,15 @@ static void weigh_read_backs(const assay_run *run, const assay_find_ctx *c, assa
 		return;
 	f->saved = saved;
 	f->replayed = true;
+	if (f->where.file) {
+		assay_found_add_fact(
+			f, assay_printf(c->scratch,
+					"without them, and what only makes the values they read, "
+					"%s%s less",
+					assay_fmt_time(time, saved / steps),
+					steps > 1 ? " a step" : ""));
+		return;
+	}
 	f->where.op = assay_dup(c->scratch, assay_text(run, told.name));
 	assay_found_add_fact(
 		f,
@@ -544,13 +555,20 @@ static assay_idle_named name_cause(const assay_run *run, const assay_find_ctx *c
 	f.fix = advice_of_call(c, &f, cause);
 	if (cause == ASSAY_WHY_HOST_SYNC && n.at == ASSAY_NO_ROW && !f.follows)
 		weigh_read_backs(run, c, &f);
-	if (cause == ASSAY_WHY_HOST_OP)
+	if (cause == ASSAY_WHY_HOST_OP) {
 		look_at_operators(run, c, &in, &f);
+		assay_first_shapes_tell(run, c, &f);
+	}
 	tell_detour(run, c, idle, cause, &f);
 	n.found = f;
 	assay_idle_named_look(run, c, &n);
 	if (drained && n.leads)
 		call_small_copies(c, &n.there, &n.found);
+	if (cause == ASSAY_WHY_HOST_SYNC && n.at != ASSAY_NO_ROW && !n.found.follows) {
+		n.leads &= !assay_blocking_tell(run, c, n.at, &n.found);
+		if (!n.leads)
+			weigh_read_backs(run, c, &n.found);
+	}
 	return n;
 }
 

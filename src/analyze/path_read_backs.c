@@ -2,20 +2,23 @@
  * what only makes the values. */
 #include "analyze/path_graph.h"
 
+#include "analyze/idle_lines.h"
 #include "names/copies.h"
 
 /* What a call launched. */
 struct launched {
 	int64_t kernels; /* ns */
 	unsigned count;
-	bool product, reduces, sends;
+	bool product, reduces, sends, brings; /* brings: copies to the host */
 };
 
-/* An operator that is in no other. */
+/* An operator that is in no other; of recordings with stacks a call outside operators, with the way
+ * to it from the last call of the same line. */
 struct outer {
 	uint32_t row, thread;
 	int64_t from, to;
 	struct launched what;
+	uint64_t line; /* of a call; 0: it is an operator */
 	bool blocks, goes;
 };
 
@@ -33,6 +36,7 @@ static void add_launched(struct launched *to, const struct launched *from)
 	to->product |= from->product;
 	to->reduces |= from->reduces;
 	to->sends |= from->sends;
+	to->brings |= from->brings;
 }
 
 static struct launched look_at_work(const assay_path_graph *g, uint32_t work)
@@ -42,14 +46,16 @@ static struct launched look_at_work(const assay_path_graph *g, uint32_t work)
 	uint8_t family = t->kernel.family[g->kernel[work]];
 	bool kernel = t->gpu.kind[gpu] == ASSAY_GPU_KERNEL,
 	     copy = t->gpu.kind[gpu] == ASSAY_GPU_MEMCPY;
-	return (struct launched){
-		.kernels = kernel ? g->base.dur[work] : 0,
-		.count = 1,
-		.product = kernel && (family == ASSAY_FAMILY_GEMM || family == ASSAY_FAMILY_CONV ||
-				      family == ASSAY_FAMILY_ATTENTION),
-		.reduces = kernel && family == ASSAY_FAMILY_REDUCTION,
-		.sends = copy && assay_copy_from_host(
-					 assay_copy_way_of(assay_text(g->run, t->gpu.name[gpu])))};
+	assay_copy_way way = copy ? assay_copy_way_of(assay_text(g->run, t->gpu.name[gpu]))
+				  : ASSAY_COPY_ELSEWHERE;
+	return (struct launched){.kernels = kernel ? g->base.dur[work] : 0,
+				 .count = 1,
+				 .product = kernel && (family == ASSAY_FAMILY_GEMM ||
+						       family == ASSAY_FAMILY_CONV ||
+						       family == ASSAY_FAMILY_ATTENTION),
+				 .reduces = kernel && family == ASSAY_FAMILY_REDUCTION,
+				 .sends = copy && assay_copy_from_host(way),
+				 .brings = copy && assay_copy_to_host(way)};
 }
 
 static int64_t gather_launched(struct search *s)
@@ -71,6 +77,30 @@ static int64_t gather_launched(struct search *s)
 	return all;
 }
 
+enum { APART = 100 * 1000 }; /* ns in which Python does nothing but call */
+
+/* What waits for a copy to the host is one with it. */
+static struct outer *begin_call(struct search *s, uint32_t thread, uint32_t row, size_t first)
+{
+	const assay_tables *t = &s->g->run->part.t;
+	uint32_t stack = assay_call_stack(t, row);
+	struct outer *last = s->op.n > first ? &s->op.p[s->op.n - 1] : NULL;
+	uint64_t line = assay_line_key(t, assay_own_call(t, stack));
+	bool near = last && last->line == line && t->host.ts[row] - last->to <= APART;
+	bool waits = s->g->causes.cause[row] == ASSAY_WHY_HOST_SYNC;
+	if (near && waits && last->what.brings && !last->blocks) {
+		last->to = assay_host_end(&t->host, row);
+		return last;
+	}
+	int64_t from = near ? last->to : t->host.ts[row];
+	*assay_push(&s->op) = (struct outer){.row = row,
+					     .thread = thread,
+					     .from = from,
+					     .to = assay_host_end(&t->host, row),
+					     .line = line};
+	return &s->op.p[s->op.n - 1];
+}
+
 static void find_operators(struct search *s, uint32_t thread)
 {
 	const assay_path_graph *g = s->g;
@@ -86,6 +116,8 @@ static void find_operators(struct search *s, uint32_t thread)
 							     .thread = thread,
 							     .from = h->ts[row],
 							     .to = assay_host_end(h, row)};
+		else if (!in && assay_call_stack(&g->run->part.t, row) != ASSAY_NO_ROW)
+			in = begin_call(s, thread, row, before);
 		if (!in)
 			continue;
 		in->blocks |= g->causes.cause[row] == ASSAY_WHY_HOST_SYNC;
@@ -141,7 +173,6 @@ static int64_t mark_operators(struct search *s)
 /* Python between two that go does nothing but call them. */
 static bool is_joined(const struct outer *a, const struct outer *b)
 {
-	enum { APART = 100 * 1000 }; /* ns */
 	return a->goes && b->goes && a->thread == b->thread && b->from - a->to <= APART;
 }
 
