@@ -13,30 +13,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import tap  # noqa: E402
 from bombs import BOMBS  # noqa: E402
+from commands import COMMANDS, words  # noqa: E402
 
 SECONDS, BYTES, FILE_MAX = 5.0, 500 << 20, 1 << 20
 USUAL = 0.08  # s, of the page of that trace where these limits were chosen
-COMMANDS = {
-    "info": ["info", "IN"],
-    "report": ["report", "IN"],
-    "page": ["report", "IN", "--html", "OUT.html"],
-    "json": ["report", "IN", "--json"],
-    "waits": ["waits", "IN"],
-    "scopes": ["scopes", "IN"],
-    "path": ["path", "IN"],
-    "diff": ["diff", "IN", "IN"],
-    "folded": ["scopes", "IN", "--folded", "--python", "--ops"],
-    "lines": ["scopes", "IN", "--by", "line"],
-    "query": ["sql", "IN", "select count(*), sum(dur) from kernels"],
-    "hta": ["report", "IN", "--like", "hta"],
-    "tracelens": ["report", "IN", "--like", "tracelens"],
-    "chrome": ["convert", "IN", "OUT.json.gz"],
-    "xplane": ["convert", "IN", "OUT.xplane.pb"],
-    "perfetto": ["convert", "IN", "OUT.pftrace"],
-    "csv": ["convert", "IN", "OUT/"],
-    "tables": ["convert", "IN", "OUT.db"],
-    "rocpd": ["convert", "IN", "OUT.rocpd.db"],
-}
 
 
 def limited():
@@ -75,7 +55,7 @@ def main():
                 f.write(data)
             worst = []
             for command in chosen:
-                args = [program] + [path if w == "IN" else w for w in COMMANDS[command]]
+                args = [program, *words(COMMANDS[command], path, path)]
                 seconds, memory, status, err = cost(args, folder)
                 limit = seconds_here(program) if seconds > SECONDS else SECONDS
                 if seconds > limit or memory > BYTES or status not in (0, 1, 2):

@@ -17,7 +17,7 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.dirname(HERE), os.path.join(os.path.dirname(HERE), "record")]
+sys.path[:0] = [HERE, os.path.dirname(HERE), os.path.join(os.path.dirname(HERE), "record")]
 import tap  # noqa: E402
 
 options = argparse.ArgumentParser()
@@ -28,37 +28,12 @@ options.add_argument("words", nargs="*")
 options = options.parse_args()
 sys.argv[1:] = [str(tap.ROOT / "build/release")]  # whose recorder makes what is damaged
 from capture import checksum  # noqa: E402
-from harness import ASSAY, FAKE, PATIENCE, WORK, build_fakes, child_of, gone, until, wait_for_probe  # noqa: E402
+from commands import COMMANDS, OF_RUNS, OF_SHARDS, words  # noqa: E402
+from harness import ASSAY, FAKE, PATIENCE, WORK, build_fakes, child_of, end_work_in, gone, until  # noqa: E402
 
 UNDER_TEST = tap.ASSAY
 SECONDS = 60  # of processor time: what takes so long never ends
 HEAD, HEAD_SUM = 64, 56  # of a chunk: docs/formats/capture.md
-COMMANDS = {
-    "report": ["report", "-v", "RUN"],
-    "json": ["report", "--json", "RUN"],
-    "page": ["report", "RUN", "--html", "OUT.html"],
-    "waits": ["waits", "--chains", "RUN"],
-    "scopes": ["scopes", "RUN"],
-    "lines": ["scopes", "--by", "line", "RUN"],
-    "path": ["path", "RUN"],
-    "roofline": ["roofline", "RUN"],
-    "hang": ["hang", "RUN"],
-    "hang-json": ["hang", "--json", "RUN"],
-    "top": ["top", "--once", "RUN"],
-    "ctl": ["ctl", "RUN", "status"],
-    "recover": ["record", "--recover", "RUN"],
-    "info": ["info", "RUN"],
-    "sql": ["sql", "RUN", "select count(*), sum(dur), min(start) from kernels"],
-    "diff": ["diff", "RUN", "WHOLE"],
-    "diff-whole": ["diff", "WHOLE", "RUN"],
-    "chrome": ["convert", "RUN", "OUT.json.gz"],
-    "xplane": ["convert", "RUN", "OUT.xplane.pb"],
-    "perfetto": ["convert", "RUN", "OUT.pftrace"],
-    "tables": ["convert", "RUN", "OUT/"],
-    "shard": ["report", "--shard", "0/1", "-o", "OUT", "RUN"],
-    "merge": ["merge", "RUN"],
-}
-OF_SHARDS = ("merge",)
 
 
 # ---- what is damaged ----
@@ -73,7 +48,7 @@ def record(name, *opts, end):
     end(p.pid, program)
     p.wait(PATIENCE)
     until(lambda: gone(program), "it lives")
-    wait_for_probe(run)
+    end_work_in(run)
     return run
 
 
@@ -215,14 +190,13 @@ def trouble(args, cwd):
 
 def one_run(seed, base_of, whole):
     r = random.Random(seed)
-    names = [n for n in COMMANDS if not options.words or any(w in n for w in options.words)]
-    name = r.choice(names)
+    commands = COMMANDS | OF_RUNS | OF_SHARDS
+    name = r.choice([n for n in commands if not options.words or any(w in n for w in options.words)])
     where = os.path.join(WORK, f"seed{seed}")
     os.mkdir(where)
     base = r.choice(base_of["shards" if name in OF_SHARDS else "runs"])
     damaged(r, base, where + "/run")
-    args = [{"RUN": "run", "WHOLE": whole}.get(a, a) for a in COMMANDS[name]]
-    said = trouble(args, where)
+    said = trouble(words(commands[name], "run", whole), where)
     shutil.rmtree(where, ignore_errors=True)
     return name, os.path.basename(base), said
 

@@ -105,9 +105,10 @@ def working_in(place):
     return found
 
 
-def wait_for_probe(run):
-    """Until nobody writes into the run of a recorder that was killed."""
-    until(lambda: not working_in(run), "somebody still works in " + run)
+def end_work_in(place):
+    """Nobody writes there any more. The probe of a recorder that was killed would take its time."""
+    kill_all(*working_in(place))
+    until(lambda: not working_in(place), "somebody still works in " + place)
 
 
 def child_of(pid):
@@ -145,7 +146,6 @@ def run(build):
                 failed += 1
                 print(f"not ok - {name}\n#   {type(e).__name__}: {str(e)[:2000]}", flush=True)
     finally:
-        kill_all(*working_in(WORK))
-        wait_for_probe(WORK)
+        end_work_in(WORK)
         shutil.rmtree(WORK, ignore_errors=True)
     return 1 if failed else 0

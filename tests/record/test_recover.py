@@ -12,7 +12,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import ASSAY, FAKE, PATIENCE, WORK, build_fakes, captures, child_of, eq, gone, kill_all, one, run, test, until, wait_for_probe  # noqa: E402
+from harness import ASSAY, FAKE, PATIENCE, WORK, build_fakes, captures, child_of, end_work_in, eq, gone, kill_all, one, run, test, until  # noqa: E402
 
 ENV = dict(os.environ, LD_LIBRARY_PATH=FAKE)
 SHM = os.path.join(WORK, "shm")  # in the place of /dev/shm, whose size is the machine's
@@ -48,7 +48,7 @@ class Recording:
         """Both were killed; the program is not our child."""
         self.assay.communicate(timeout=PATIENCE)
         until(lambda: gone(self.program), "the program lives")
-        wait_for_probe(self.run)
+        end_work_in(self.run)
 
 
 def recover(*runs, status=0):
