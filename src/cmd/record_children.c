@@ -29,13 +29,14 @@ enum {
 	GPU_LOOK_MAX_NS = 320000000, /* between two looks for a GPU */
 	SHARE = 50 /* of the time, one part is ours */,
 	TEXT_MAX = 1 << 20,
+	DEPTH_MAX = 64,  /* of processes and their children */
 	SEEN_MANY = 1024 /* those that ended are forgotten when there are more */
 };
 
 /* A process as it was looked at last: exec makes another one of it. */
 typedef struct process {
-	pid_t pid;
-	uint64_t started; /* in ticks since boot: numbers are used again */
+	pid_t pid, parent; /* 0: nobody's child that we know */
+	uint64_t started;  /* in ticks since boot: numbers are used again */
 	dev_t device;
 	ino_t program;
 	bool settled;      /* nothing about it will change before the next exec */
@@ -91,13 +92,16 @@ static bool stat_of(pid_t pid, const char *file, struct stat *st)
 	return stat(path, st) == 0;
 }
 
-/* Field 22 of stat, behind the name, which may hold anything. */
-static uint64_t start_of(record_children *c, pid_t pid)
+/* Fields 22 and 23 of stat, behind the name, which may hold anything. One that has ended and waits
+ * for its parent has no memory, and its files are root's. */
+static uint64_t start_of(record_children *c, pid_t pid, uint64_t *memory)
 {
-	const char *p = read_text(c, pid, "stat") ? strrchr(c->text.p, ')') : NULL;
+	char *p = read_text(c, pid, "stat") ? strrchr(c->text.p, ')') : NULL;
 	for (int field = 2; p && field < 22; field++)
 		p = strchr(p + 1, ' ');
-	return p ? strtoull(p, NULL, 10) : 0;
+	uint64_t start = p ? strtoull(p, &p, 10) : 0;
+	*memory = p ? strtoull(p, NULL, 10) : 0;
+	return start;
 }
 
 static bool names_us(record_children *c)
@@ -219,18 +223,19 @@ static bool goes_unseen(record_children *c, pid_t pid)
 	       maps_any(c, runtimes, ASSAY_COUNT_OF(runtimes)) && !maps_any(c, ours, 1);
 }
 
-/* What forked from a process that was found, and runs the same program, is told with it. */
-static uint32_t row_of_parent(record_children *c, const process *p, pid_t parent)
+/* The process that it forked from, when both run the same program; NULL none. */
+static process *origin_of(record_children *c, const process *p)
 {
-	uint32_t at = assay_map_get(&c->by_pid, (uint64_t)parent);
-	const process *from = at == ASSAY_MAP_ABSENT ? NULL : &c->seen.p[at];
-	return from && from->device == p->device && from->program == p->program ? from->row
-										: ASSAY_NO_ROW;
+	uint32_t at = assay_map_get(&c->by_pid, (uint64_t)p->parent);
+	process *from = at == ASSAY_MAP_ABSENT ? NULL : &c->seen.p[at];
+	return from && from->device == p->device && from->program == p->program ? from : NULL;
 }
 
-static void add_found(record_children *c, process *p, pid_t parent, assay_unrecorded_why why)
+/* What forked from a process that was found is told with it. */
+static void add_found(record_children *c, process *p, assay_unrecorded_why why)
 {
-	p->row = row_of_parent(c, p, parent);
+	const process *from = origin_of(c, p);
+	p->row = from ? from->row : ASSAY_NO_ROW;
 	if (p->row != ASSAY_NO_ROW) {
 		c->found.p[p->row].forked++;
 		return;
@@ -248,18 +253,29 @@ static void add_found(record_children *c, process *p, pid_t parent, assay_unreco
 	*assay_push(&c->found) = found;
 }
 
-static void settle(record_children *c, process *p, pid_t parent)
+static void settle(record_children *c, process *p)
 {
 	assay_unrecorded_why why;
 	if (p->settled || !why_of(c, p, &why))
 		return;
 	p->settled = true;
 	if (why != ASSAY_UNRECORDED_OK)
-		add_found(c, p, parent, why);
+		add_found(c, p, why);
+}
+
+/* Its origins first, though it may be due before them. */
+static void find_unseen(record_children *c, process *p, int depth)
+{
+	if (!p->settled || p->row != ASSAY_NO_ROW || !goes_unseen(c, p->pid))
+		return;
+	process *from = depth ? origin_of(c, p) : NULL;
+	if (from)
+		find_unseen(c, from, depth - 1);
+	add_found(c, p, ASSAY_UNRECORDED_ABSENT);
 }
 
 /* Less and less often, as long as it has none. */
-static void look_for_gpu(record_children *c, process *p, pid_t parent)
+static void look_for_gpu(record_children *c, process *p)
 {
 	int64_t now = assay_clock(CLOCK_BOOTTIME);
 	if (!p->settled || p->gpu || now < p->due)
@@ -267,8 +283,7 @@ static void look_for_gpu(record_children *c, process *p, pid_t parent)
 	p->wait = p->wait ? p->wait * 2 : LOOK_NS;
 	p->wait = p->wait < GPU_LOOK_MAX_NS ? p->wait : GPU_LOOK_MAX_NS;
 	p->due = now + p->wait;
-	if (p->row == ASSAY_NO_ROW && goes_unseen(c, p->pid))
-		add_found(c, p, parent, ASSAY_UNRECORDED_ABSENT);
+	find_unseen(c, p, DEPTH_MAX);
 	if (p->row == ASSAY_NO_ROW)
 		return;
 	p->gpu = has_library(c, p->pid) || has_device(p->pid);
@@ -292,24 +307,27 @@ static void look_at(record_children *c, pid_t pid, pid_t parent)
 	bool known = stat_of(pid, "exe", &program);
 	if (known && same_file(&program, &c->own))
 		return;
-	uint64_t started = start_of(c, pid);
+	uint64_t memory, started = start_of(c, pid, &memory);
 	process *p = seen_as(c, pid);
+	p->turn = c->turn;
+	if (!memory)
+		return;
 	if (p->started != started || p->device != program.st_dev || p->program != program.st_ino)
 		*p = (process){.pid = pid,
 			       .started = started,
 			       .device = program.st_dev,
 			       .program = program.st_ino,
+			       .turn = c->turn,
 			       .row = ASSAY_NO_ROW};
-	p->turn = c->turn;
-	settle(c, p, parent);
-	look_for_gpu(c, p, parent);
+	p->parent = parent ? parent : p->parent;
+	settle(c, p);
+	look_for_gpu(c, p);
 }
 
 /* ---- all of them ---- */
 
 static void look_below(record_children *c, pid_t pid, pid_t parent, int depth)
 {
-	enum { DEPTH_MAX = 64 };
 	char path[64];
 	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
 	DIR *d = depth < DEPTH_MAX ? opendir(path) : NULL;
@@ -356,7 +374,9 @@ static void look_at_all(void *arg)
 	look_below(c, c->command, 0, 0);
 	for (size_t i = 0; i < c->seen.n; i++) {
 		const process *p = &c->seen.p[i];
-		if (p->turn + 1 == c->turn && p->started && start_of(c, p->pid) == p->started)
+		uint64_t memory;
+		if (p->turn + 1 == c->turn && p->started &&
+		    start_of(c, p->pid, &memory) == p->started)
 			look_below(c, p->pid, 0, 0);
 	}
 	if (c->seen.n > SEEN_MANY)

@@ -176,30 +176,47 @@ def children_that_cannot_be_recorded_are_named():
     eq(record_child("followed", HOSTILE, "wait")[2], [])
 
 
+def an_ordinary_user(*programs):
+    """Who has a folder, may run these programs, and may look at less than root."""
+    where = os.path.join(WORK, "user's")
+    os.makedirs(where, exist_ok=True)
+    if os.getuid():
+        return {"where": where}
+    os.chmod(WORK, 0o711)
+    os.chmod(FAKE, 0o755)
+    os.chown(where, 65534, 65534)
+    try:
+        for program in (ASSAY, *programs):
+            subprocess.run([program, "--version"], user=65534, stdin=subprocess.DEVNULL, capture_output=True)
+    except PermissionError:
+        raise Skip("no other user can reach these folders")
+    return {"where": where, "user": 65534, "group": 65534}
+
+
+@test
+def a_child_that_has_ended_and_nobody_waited_for_is_not_named():
+    user = an_ordinary_user(HOSTILE)
+    eq(record_child("ended", "sh", "-c", 'true & exec "$@"', "sh", HOSTILE, "wait", **user)[2], [])
+
+
 @test
 def a_program_with_other_rights_may_have_a_gpu():
     if os.getuid():
         raise Skip("only root can give a program other rights")
-    other, where = os.path.join(WORK, "other"), os.path.join(WORK, "nobody's")
+    other = os.path.join(WORK, "other")
     try:
         cc(other, "-static", "tests/record/still.c", flags=PLAIN)
     except subprocess.CalledProcessError:
         raise Skip("no static C library")
     os.chmod(other, 0o4755)
-    os.chmod(WORK, 0o711)
-    os.mkdir(where)
-    os.chown(where, 65534, 65534)
-    try:
-        subprocess.run([ASSAY, "--version"], user=65534, stdout=subprocess.DEVNULL, check=True)
-    except PermissionError:
-        raise Skip("no other user can reach this folder")
+    user = an_ordinary_user(other)
     p = subprocess.Popen([other], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, user=65534)
     p.stdout.readline()
     gets_them = os.stat(f"/proc/{p.pid}").st_uid == 0
     p.communicate("\n")
     if not gets_them:
         raise Skip("this place gives no program other rights")
-    run, said, unrecorded = record_child("rights", other, user=65534, group=65534, where=where)
+    run, said, unrecorded = record_child("rights", other, **user)
     eq([(c["name"], c["why"], c["gpu"]) for c in unrecorded], [("other", "rights", None)])
     assert "(other) may use a GPU and was not recorded: it runs with other rights" in said, said
 
