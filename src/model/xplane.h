@@ -135,6 +135,9 @@ bool xplane_line_is_derived(int64_t id, assay_str name);
 #define XPLANE_COUNTER_LINE "_counters_"
 #define XPLANE_STEPS_LINE   "Steps"
 
+/* Stat of an AMD GPU's plane, whose gpu_device_name is the architecture: what it is sold as. */
+#define XPLANE_PRODUCT "assay_product"
+
 /* Stat "cat" of events on such a plane. */
 #define XPLANE_CAT_SYNC "sync"
 #define XPLANE_CAT_MARK "gpu_user_annotation"

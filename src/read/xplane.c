@@ -273,6 +273,8 @@ static void device_stat(xplane *x, assay_str message)
 		d->vendor[r] = assay_intern_z(&x->part->strings, assay_vendor_name[vendor]);
 	} else if (assay_str_is(meta->name, "gpu_device_name")) {
 		d->name[r] = assay_intern(&x->part->strings, v.text);
+	} else if (assay_str_is(meta->name, XPLANE_PRODUCT)) {
+		x->plane->product = assay_intern(&x->part->strings, v.text);
 	} else if (assay_str_is(meta->name, "memory_size")) {
 		d->memory[r] = v.num;
 	} else if (assay_str_is(meta->name, "core_count")) {
@@ -300,6 +302,8 @@ static void read_device(xplane *x)
 	} else if (assay_str_starts(assay_pool_get(&x->part->strings, d->name[r]), "gfx")) {
 		d->arch[r] = d->name[r];
 	}
+	if (x->plane->product)
+		d->name[r] = x->plane->product;
 }
 
 static void task_stat(xplane *x, assay_str message)

@@ -94,8 +94,9 @@ typedef struct xplane_plane {
 	assay_vec(xplane_event_meta) events;
 	xplane_ids event_at;
 	assay_vec(xplane_stat_at) meta_stats;
-	uint32_t number;                /* in the file */
-	int64_t major, minor;           /* compute capability, -1 when not said */
+	uint32_t number;      /* in the file */
+	int64_t major, minor; /* compute capability, -1 when not said */
+	assay_sid product;
 	bool amd, device, host, beside; /* beside: XPLANE_BESIDE */
 } xplane_plane;
 

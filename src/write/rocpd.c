@@ -12,6 +12,7 @@
 #include "base/test.h"
 #include "names/copies.h"
 #include "model/grid.h"
+#include "model/machine.h"
 #include "write/sdk_names.h"
 #include "write/sources.h"
 #include "write/writer.h"
@@ -172,7 +173,7 @@ static void put_first_thread(rocpd *o)
 
 /* The C++ tools of AMD take extdata for a whole agent of theirs, or nothing: facts of a GPU that
  * have no column stand in metadata. */
-static void put_agent_facts(rocpd *o, uint32_t d)
+static void put_agent_facts(rocpd *o, int64_t id, uint32_t d)
 {
 	const assay_device_table *t = &o->t->device;
 	o->json.out.n = 0;
@@ -186,7 +187,7 @@ static void put_agent_facts(rocpd *o, uint32_t d)
 	if (t->memory[d] > 0)
 		assay_jsonw_i64(&o->json, "local_mem_size", t->memory[d]);
 	assay_jsonw_close(&o->json, '}');
-	const char *tag = assay_printf(&o->scratch, "assay.agent.%d", t->id[d]);
+	const char *tag = assay_printf(&o->scratch, "assay.agent.%" PRId64, id);
 	SET_TEXT(o, metadata, tag, assay_str_of(tag));
 	SET_TEXT(o, metadata, value, assay_jsonw_text(&o->json));
 	rocpd_put(&o->db, ROCPD_T_metadata, next(o, ROCPD_T_metadata));
@@ -221,6 +222,20 @@ static const char *unknown_vendor(const rocpd *o)
 	return assay_has_trait(o->run, o->group, ASSAY_TRAIT_ROCTX) ? "AMD" : "unknown";
 }
 
+/* row: of device, what is known of it; ASSAY_NO_ROW: nothing. */
+static void put_gpu_agent(rocpd *o, int64_t id, uint32_t row)
+{
+	const assay_device_table *d = &o->t->device;
+	if (row == ASSAY_NO_ROW) {
+		put_agent(o, id, true, ASSAY_S("unknown"), ASSAY_S("unknown"), unknown_vendor(o));
+		return;
+	}
+	assay_vendor v = assay_device_vendor(o->run, row);
+	put_agent(o, id, true, assay_text(o->run, d->arch[row]), assay_text(o->run, d->name[row]),
+		  v ? assay_vendor_title[v] : "unknown");
+	put_agent_facts(o, id, row);
+}
+
 /* GPUs that the input tells of, then those it only has work of, then the host. */
 static void put_agents(rocpd *o)
 {
@@ -230,10 +245,7 @@ static void put_agents(rocpd *o)
 		if (assay_group_of(o->t, d->source[i]) != o->group || d->id[i] < 0 ||
 		    assay_map_get(&o->agent_of, (uint64_t)d->id[i]) != ASSAY_MAP_ABSENT)
 			continue;
-		assay_vendor v = assay_device_vendor(o->run, i);
-		put_agent(o, d->id[i], true, assay_text(o->run, d->arch[i]),
-			  assay_text(o->run, d->name[i]), v ? assay_vendor_title[v] : "unknown");
-		put_agent_facts(o, i);
+		put_gpu_agent(o, d->id[i], i);
 		most = d->id[i] > most ? d->id[i] : most;
 	}
 	for (uint32_t i = 0; i < o->t->gpu.n; i++) {
@@ -241,7 +253,7 @@ static void put_agents(rocpd *o)
 		if (!is_mine(o, o->t->gpu.track[i]) ||
 		    assay_map_get(&o->agent_of, (uint64_t)id) != ASSAY_MAP_ABSENT)
 			continue;
-		put_agent(o, id, true, ASSAY_S("unknown"), ASSAY_S("unknown"), unknown_vendor(o));
+		put_gpu_agent(o, id, assay_device_row(o->t, o->group, id));
 		most = id > most ? id : most;
 	}
 	for (o->cpu = 0; assay_map_get(&o->agent_of, (uint64_t)o->cpu) != ASSAY_MAP_ABSENT;)

@@ -439,6 +439,8 @@ static void put_device_row(xplane_writer *w, xplane_out *p, uint32_t r)
 	/* xprof's tables of peaks know AMD parts by their gfx name */
 	stat_text(p, "gpu_device_name",
 		  vendor == ASSAY_VENDOR_AMD && arch.n ? arch : assay_text(w->run, d->name[r]));
+	if (vendor == ASSAY_VENDOR_AMD && arch.n)
+		stat_text(p, XPLANE_PRODUCT, assay_text(w->run, d->name[r]));
 	stat_number(p, "core_count", d->units[r], &w->scratch);
 	stat_number(p, "warp_size", d->warp[r], &w->scratch);
 	stat_number(p, "memory_size", d->memory[r], &w->scratch);

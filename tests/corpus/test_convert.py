@@ -262,12 +262,26 @@ def check_alias(tmp):
            "cudaLaunchKernel" in names, sorted(names))
 
 
+def check_product(tmp):
+    """The one GPU that the header tells of, under another number than that of its work."""
+    trace = tmp / "product.json"
+    trace.write_text(json.dumps({"deviceProperties": [{"id": 0, "name": "AMD Instinct MI300X", "computeMajor": 9, "computeMinor": 4, "numSms": 304}],
+                                 "hip_runtime_version": 70226015, "traceEvents": [
+        {"ph": "X", "cat": "kernel", "name": "k", "pid": 2, "tid": 7, "ts": 1, "dur": 5, "args": {"device": 2, "stream": 7, "correlation": 1}}]}))
+    for end in ("xplane.pb", "rocpd.db", "pftrace", "json"):
+        out = tmp / ("product." + end)
+        tap.run("convert", trace, out)
+        first = tap.run("report", out)[1].splitlines()[:1]
+        tap.ok(f"what a GPU is sold as goes through {end}", first and "AMD Instinct MI300X" in first[0], first)
+
+
 def main():
     demo = tap.ROOT / "demo/train.json.gz"
     with tempfile.TemporaryDirectory() as name:
         tmp = pathlib.Path(name)
         check_json("the bundled run", demo, tmp / "demo.json")
         check_errors(tmp, demo)
+        check_product(tmp)
         check_waits_of_a_recording(tmp, demo.parent / "run")
         check_perfetto(tmp, "train", demo)
         check_rocpd(tmp, "train", demo)
