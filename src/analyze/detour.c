@@ -173,6 +173,29 @@ TEST(a_way_through_a_library_that_has_a_cure_is_told_by_its_files)
 	return 0;
 }
 
+TEST(libraries_of_input_and_logging_have_cures_of_their_own)
+{
+	static const struct {
+		const char *file, *function, *says; /* NULL: nothing */
+	} cases[] = {
+		{"/usr/lib/python3.12/logging/__init__.py", "Logger.info", "messages are logged"},
+		{"/v/site-packages/pynvml.py", "nvmlInit", "the driver is asked"},
+		{"/v/site-packages/PIL/Image.py", "Image.resize", "images are decoded"},
+		{"/usr/lib/python3.12/copy.py", "deepcopy", "objects are copied"},
+		{"/usr/lib/python3.12/copy.py", "copy", NULL},
+		{"/home/me/mylogging/__init__.py", "info", NULL},
+		{"/home/me/train.py", "deepcopy", NULL},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
+		uint8_t r = row_of(assay_str_of(cases[i].file), assay_str_of(cases[i].function),
+				   ASSAY_WHY_COUNT);
+		CHECK_EQ(r != NONE, cases[i].says != NULL);
+		if (r != NONE)
+			CHECK(assay_str_starts(assay_str_of(rows[r].way.says), cases[i].says));
+	}
+	return 0;
+}
+
 TEST(functions_outside_python_are_known_by_the_name_before_their_arguments)
 {
 	CHECK(is_called(ASSAY_S("at::native::_pin_memory(at::Tensor const&)"), "pin_memory"));
