@@ -568,6 +568,15 @@ static void wait_by_time(const assay_sweep *s, const assay_sweep_rec *r, assay_s
 	finish_host(s, w);
 }
 
+/* The one stream that fits holds the call up, too. */
+static void put_by_time(assay_sweep *s, const assay_sweep_rec *r, uint32_t edge,
+			assay_sweep_wait *w)
+{
+	uint32_t wait = put_wait(s, NULL, w);
+	if (w->class == ASSAY_WAIT_IS_LIKELY)
+		sweep_put_edge(s, edge, w->producer_row, ASSAY_NO_ROW, r->row, wait);
+}
+
 /* Streams that may or may not be blocking: they are when the call then ended with their work. */
 static sweep_fan weigh_unsure(const assay_sweep *s, const assay_sweep_rec *r, assay_sweep_wait *w,
 			      uint32_t d)
@@ -612,7 +621,7 @@ void sweep_stream_sync(assay_sweep *s, const assay_sweep_rec *r)
 		w.class = ASSAY_WAIT_IS_FAILED_CALL;
 		if (!(r->flags & ASSAY_REC_FAILED))
 			wait_by_time(s, r, &w);
-		put_wait(s, NULL, &w);
+		put_by_time(s, r, ASSAY_EDGE_STREAM_SYNC, &w);
 		return;
 	}
 	sweep_stream *p = &s->stream.p[st];
@@ -670,7 +679,7 @@ void sweep_unknown_sync(assay_sweep *s, const assay_sweep_rec *r)
 	w.class = ASSAY_WAIT_IS_LOST;
 	if (r->arg == ASSAY_OP_EVENT_SYNC && !is_in(&s->openers, r->scope))
 		wait_by_time(s, r, &w);
-	put_wait(s, NULL, &w);
+	put_by_time(s, r, ASSAY_EDGE_EVENT_SYNC, &w);
 	if (r->arg != ASSAY_OP_WAIT)
 		return;
 	sweep_enter_some(s, r->scope);

@@ -577,6 +577,7 @@ TEST(an_event_nobody_names_is_told_by_the_work_that_ended_with_the_wait)
 		CHECK_EQ(t->class[0], soon ? ASSAY_WAIT_IS_LIKELY : ASSAY_WAIT_IS_LOST);
 		CHECK_EQ(t->doubt[0], soon ? ASSAY_WAIT_BY_TIME : ASSAY_WAIT_BY_NONE);
 		CHECK_EQ(t->producer_gpu[0], soon ? 0 : ASSAY_NO_ROW);
+		CHECK_EQ(run->part.t.edge.n, soon); /* shorter work lets the call return sooner */
 		assay_run_free(run);
 	}
 	return 0;
