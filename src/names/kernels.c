@@ -87,6 +87,7 @@ TEST(names_that_defeat_word_patterns_are_known)
 		{"mscclKernel_Sum_half", ASSAY_CLASS_COMM, ASSAY_FAMILY_COLLECTIVE},
 		{"void deep_ep::internode::dispatch<...>", ASSAY_CLASS_COMM,
 		 ASSAY_FAMILY_COLLECTIVE},
+		{"void own::ep::intranode::combine<8>", ASSAY_CLASS_COMM, ASSAY_FAMILY_COLLECTIVE},
 		{"elementwise_kernel_with_broadcast", ASSAY_CLASS_COMPUTE,
 		 ASSAY_FAMILY_ELEMENTWISE},
 		{"Cijk_Ailk_Bljk_HHS_BH_MT64x64x32", ASSAY_CLASS_COMPUTE, ASSAY_FAMILY_GEMM},
