@@ -9,9 +9,10 @@
 #include "analyze/idle_lines.h"
 #include "analyze/idle_named.h"
 #include "analyze/idle_where.h"
-#include "analyze/unnamed.h"
+#include "analyze/lock_turns.h"
 #include "analyze/own_frames.h"
 #include "analyze/path_graph.h"
+#include "analyze/unnamed.h"
 #include "base/fmt.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -327,6 +328,11 @@ static void weigh_read_backs(const assay_run *run, const assay_find_ctx *c, assa
 					steps > 1 ? " a step" : ""));
 		return;
 	}
+	f->total = saved;
+	f->text = assay_printf(
+		c->scratch,
+		"operators that read values back take %s: the host waits for them and launches late",
+		assay_share_words(c, saved));
 	f->where.op = assay_dup(c->scratch, assay_text(run, told.name));
 	assay_found_add_fact(
 		f,
@@ -374,6 +380,26 @@ static const char *advice_of_call(const assay_find_ctx *c, const assay_found *f,
 	return f->fix;
 }
 
+/* Makes it a finding of another cause; gives the phrase of that. */
+static const char *seems(const assay_find_ctx *c, assay_why likely, assay_found *f)
+{
+	f->cause = assay_why_name[likely];
+	f->fix = assay_why_advice(likely, c->framework, c->vendor);
+	f->confidence = 0.5 * explained(c);
+	return assay_printf(c->scratch, "%s, it seems", assay_why_rows[likely].phrase);
+}
+
+/* Operators that stand still wherever they are. */
+static const char *look_at_stalls(const assay_run *run, const assay_find_ctx *c, assay_found *f)
+{
+	const char *because = f->where.file ? NULL : assay_lock_turns(run, c);
+	if (!because)
+		return NULL;
+	f->where = (assay_where){0};
+	assay_found_add_fact(f, because);
+	return seems(c, ASSAY_WHY_HOST_GIL, f);
+}
+
 /* What nobody recorded may be told all the same, by its lengths and neighbours. A range with a
  * small part of it is not where it happens. Gives what stands behind the phrase; what remains in
  * the dark stands behind causes that are known. */
@@ -395,11 +421,7 @@ static const char *look_at_unnamed(const assay_run *run, const assay_find_ctx *c
 	if (seen.likely == ASSAY_WHY_HOST_UNTRACED) {
 		f->order_by = seen.one_place ? 0 : f->total / 4 + 1;
 	} else {
-		f->cause = assay_why_name[seen.likely];
-		f->fix = assay_why_advice(seen.likely, c->framework, c->vendor);
-		f->confidence = 0.5 * explained(c);
-		*phrase = assay_printf(c->scratch, "%s, it seems",
-				       assay_why_rows[seen.likely].phrase);
+		*phrase = seems(c, seen.likely, f);
 	}
 	return named || !seen.place ? "" : assay_printf(c->scratch, ", %s", seen.place);
 }
@@ -466,6 +488,8 @@ static void look_at_operators(const assay_run *run, const assay_find_ctx *c,
 	bool pins = outer != ASSAY_NO_ROW &&
 		    assay_str_find(assay_text(run, h->name[outer]), "pin_memory") >= 0;
 	f->fix = pins ? pinning_advice : on_host_advice;
+	if (pins)
+		f->where.op = assay_dup(c->scratch, assay_text(run, h->name[outer]));
 	if (outer != ASSAY_NO_ROW && h->name[outer] != in->name)
 		assay_found_add_fact(
 			f,
@@ -525,6 +549,8 @@ static assay_idle_named name_cause(const assay_run *run, const assay_find_ctx *c
 	const char *behind = "";
 	if (cause == ASSAY_WHY_HOST_UNTRACED && phrase == row->phrase)
 		behind = look_at_unnamed(run, c, &in, &phrase, &f);
+	const char *stalls = cause == ASSAY_WHY_HOST_OP ? look_at_stalls(run, c, &f) : NULL;
+	phrase = stalls ? stalls : phrase;
 	f.text = assay_printf(c->scratch, "the GPU waits %s %s%s", cost_words(c, idle, cause),
 			      phrase, behind);
 	/* time that samples tell has no dependencies to replay */
@@ -555,7 +581,7 @@ static assay_idle_named name_cause(const assay_run *run, const assay_find_ctx *c
 	f.fix = advice_of_call(c, &f, cause);
 	if (cause == ASSAY_WHY_HOST_SYNC && n.at == ASSAY_NO_ROW && !f.follows)
 		weigh_read_backs(run, c, &f);
-	if (cause == ASSAY_WHY_HOST_OP) {
+	if (cause == ASSAY_WHY_HOST_OP && !stalls) {
 		look_at_operators(run, c, &in, &f);
 		assay_first_shapes_tell(run, c, &f);
 	}

@@ -377,16 +377,41 @@ static void tell_python(struct modes *m, assay_mode mode)
 	tell(m, mode, &f);
 }
 
-/* A profiler that traces every Python call makes the host slower than it is without. */
+/* Operators that a profiler of the framework recorded in the window. */
+static uint64_t count_operators(const assay_run *run, const assay_window *w)
+{
+	const assay_host_table *h = &run->part.t.host;
+	uint64_t n = 0;
+	for (size_t i = 0; i < h->n; i++)
+		n += h->kind[i] == ASSAY_HOST_OP && h->ts[i] >= w->from && h->ts[i] < w->to;
+	return n;
+}
+
+/* A profiler that traces every Python call makes the host slower than it is without, and one that
+ * records every operator where they are many. */
 static void warn_of_tracer(assay_run *run, const assay_find_ctx *c)
 {
+	enum { OPERATOR = 2000 }; /* ns that one takes the profiler at least */
 	const int64_t *of = c->w->cause;
+	const assay_tables *t = &run->part.t;
+	char count[ASSAY_FMT];
 	int64_t host =
 		of[ASSAY_WHY_LAUNCH_CALL] + of[ASSAY_WHY_HOST_OP] + of[ASSAY_WHY_HOST_PYTHON];
-	if (run->part.t.frame.n && host > c->whole / 5)
+	if (host <= c->whole / 5 || t->stack.n)
+		return;
+	if (t->frame.n) {
 		assay_warn(
 			run, "traced_python",
 			"every Python call was traced (with_stack, python_tracer_level): that alone slows the host down, so without it the GPU waits less for the host than told here");
+		return;
+	}
+	uint64_t operators = count_operators(run, c->w);
+	if ((int64_t)operators * OPERATOR > c->whole / 10)
+		assay_warn(
+			run, "traced_operators",
+			"recording %s operators%s slows the host down: without that the GPU waits less for it than told here",
+			assay_fmt_count(count, operators / (c->steps ? c->steps : 1)),
+			c->steps ? " a step" : "");
 }
 
 static void find_modes(assay_run *run, const assay_find_ctx *c)
@@ -487,5 +512,26 @@ TEST(launches_that_return_after_their_kernels_show_the_mode)
 	w.idle = 10 * ENOUGH * LONG;
 	CHECK_EQ(without_blocking(&c, &b), (int64_t)10 * ENOUGH * LONG); /* the device's 90 do */
 	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_profiler_of_many_operators_is_warned_of)
+{
+	static const struct {
+		int operators;
+		int64_t idle;
+		size_t warnings;
+	} cases[] = {{50, 300000, 1}, {49, 300000, 0}, {80, 190000, 0}};
+	for (size_t k = 0; k < ASSAY_COUNT_OF(cases); k++) {
+		assay_run *run = assay_run_new();
+		assay_window w = {.to = 999999, .cause = {[ASSAY_WHY_HOST_OP] = cases[k].idle}};
+		assay_find_ctx c = {.w = &w, .whole = 999999};
+		for (int i = 0; i < cases[k].operators; i++)
+			assay_hand_host(run, ASSAY_HOST_OP, "aten::add", i * 1000, 500);
+		assay_hand_host(run, ASSAY_HOST_OP, "aten::add", w.to, 500); /* behind it */
+		warn_of_tracer(run, &c);
+		CHECK_EQ(run->part.t.warning.n, cases[k].warnings);
+		assay_run_free(run);
+	}
 	return 0;
 }

@@ -111,6 +111,7 @@ extern const assay_finder assay_find_slow_links; /* collectives far below what t
 extern const assay_finder assay_find_shared;     /* a device that others use too */
 extern const assay_finder assay_find_heavy;      /* sorting and sums at indices */
 extern const assay_finder assay_find_detours;    /* work that only a library wants */
+extern const assay_finder assay_find_trials;     /* kernels that are run to see their time */
 extern const assay_finder assay_find_missing;    /* what was not recorded */
 
 /* Share of the window, 0 to 1, that a replay without this saves ("host_data=0", as `assay path

@@ -121,17 +121,25 @@ static void gather_gap(const assay_run *run, const assay_find_ctx *c, assay_idle
 	}
 }
 
-/* Waiting for one that has no processor goes with waiting for a processor. */
-static void gather_starved(const assay_find_ctx *c, assay_idle_named *all, size_t n)
+static bool is_found(const assay_idle_named *n, const char *cause)
 {
-	const char *starved = assay_why_name[ASSAY_WHY_HOST_CPU_WAIT];
+	return !n->found.follows && !strcmp(n->found.cause, cause);
+}
+
+/* Waits that turned out to be one, whatever the host did meanwhile, go with the one that is called
+ * so, else with the largest. */
+static void gather_alike(const assay_find_ctx *c, assay_why cause, assay_idle_named *all, size_t n)
+{
+	const char *name = assay_why_name[cause];
 	assay_idle_named *first = NULL;
 	for (size_t i = 0; i < n; i++)
-		if (all[i].cause == ASSAY_WHY_HOST_CPU_WAIT && !all[i].found.follows)
+		if (is_found(&all[i], name) &&
+		    (!first || all[i].cause == (int)cause ||
+		     (first->cause != (int)cause && all[i].found.total > first->found.total)))
 			first = &all[i];
 	for (size_t i = 0; first && i < n; i++) {
 		assay_found *f = &all[i].found;
-		if (&all[i] == first || f->follows || strcmp(f->cause, starved))
+		if (&all[i] == first || !is_found(&all[i], name))
 			continue;
 		f->follows = first->found.id;
 		first->found.saved += (first->found.saved ? 0 : first->found.total) + f->total;
@@ -186,7 +194,8 @@ void assay_idle_gather(const assay_run *run, const assay_find_ctx *c, assay_idle
 	gather_places(run, c, all, n);
 	gather_gap(run, c, all, n);
 	gather_compiling(run, c, all, n);
-	gather_starved(c, all, n);
+	gather_alike(c, ASSAY_WHY_HOST_CPU_WAIT, all, n);
+	gather_alike(c, ASSAY_WHY_HOST_GIL, all, n);
 }
 
 TEST(what_is_done_in_gaps_of_compiling_goes_with_it)
@@ -250,8 +259,24 @@ TEST(waits_for_one_without_a_processor_stand_below_those_for_a_processor)
 		    mine = {.id = "host_cpu_wait", .cause = "host_cpu_wait", .total = 200};
 	assay_idle_named all[] = {{.cause = ASSAY_WHY_HOST_DATA, .found = data},
 				  {.cause = ASSAY_WHY_HOST_CPU_WAIT, .found = mine}};
-	gather_starved(&c, all, 2);
+	gather_alike(&c, ASSAY_WHY_HOST_CPU_WAIT, all, 2);
 	CHECK(all[0].found.follows && !all[1].found.follows);
+	CHECK_EQ(all[1].found.saved, 800);
+	return 0;
+}
+
+TEST(waits_that_seem_to_be_for_the_lock_stand_below_the_largest_of_them)
+{
+	assay_window w = {.to = 1000, .idle = 900};
+	assay_find_ctx c = {.w = &w, .whole = 1000};
+	assay_found op = {.id = "host_op", .cause = "host_gil", .total = 200},
+		    dark = {.id = "host_untraced", .cause = "host_gil", .total = 600},
+		    sync = {.id = "host_sync", .cause = "host_sync", .total = 50};
+	assay_idle_named all[] = {{.cause = ASSAY_WHY_HOST_OP, .found = op},
+				  {.cause = ASSAY_WHY_HOST_UNTRACED, .found = dark},
+				  {.cause = ASSAY_WHY_HOST_SYNC, .found = sync}};
+	gather_alike(&c, ASSAY_WHY_HOST_GIL, all, 3);
+	CHECK(all[0].found.follows && !all[1].found.follows && !all[2].found.follows);
 	CHECK_EQ(all[1].found.saved, 800);
 	return 0;
 }

@@ -1,6 +1,7 @@
 #include "analyze/unnamed.h"
 
 #include "analyze/holes.h"
+#include "analyze/lock_turns.h"
 #include "base/chars.h"
 #include "base/fmt.h"
 #include "base/sort.h"
@@ -12,12 +13,11 @@
 static const int64_t MS = 1000 * 1000;
 
 enum {
-	FEW = 5,                /* stretches that say nothing of a rule */
-	LONG = 1000 * 1000,     /* ns of a stretch whose length says something */
-	TURN = 5 * 1000 * 1000, /* ns after which Python asks who holds its lock to let go */
-	MUCH = 64 << 10,        /* bytes: more than a number that is read back */
-	SOME = 256,             /* bytes: more than a number that is sent, as a rate or a seed */
-	TENSORS = 8,            /* copies one behind the other: a model's state, not a result */
+	FEW = 5,            /* stretches that say nothing of a rule */
+	LONG = 1000 * 1000, /* ns of a stretch whose length says something */
+	MUCH = 64 << 10,    /* bytes: more than a number that is read back */
+	SOME = 256,         /* bytes: more than a number that is sent, as a rate or a seed */
+	TENSORS = 8,        /* copies one behind the other: a model's state, not a result */
 };
 
 /* Stretches between the same two names. */
@@ -90,35 +90,14 @@ static const char *place_words(const struct look *l)
 
 /* ------------------------------------------------------------------ what tells */
 
-/* A thread that wants Python's lock asks for it after 5 ms and has it soon after; with several that
- * want it, after some such turns. */
-static bool is_turns(int64_t length)
-{
-	enum { TURNS = 6, LATE = TURN / 14 };
-	int64_t turns = length / TURN;
-	return turns >= 1 && turns <= TURNS && length - turns * TURN <= turns * LATE;
-}
-
 static bool tells_lock(const struct look *l, assay_unnamed *out)
 {
-	enum { PLACES = 3 };
-	uint64_t times = 0;
-	int64_t idle = 0;
-	for (size_t i = 0; i < l->holes.n; i++) {
-		const assay_hole *h = &l->holes.p[i];
-		bool is = is_turns(h->to - h->from);
-		times += is;
-		idle += is ? h->idle : 0;
-	}
-	if (l->places.n < PLACES || times < 2 * FEW || idle * 3 < l->idle * 2)
+	const char *because = assay_lock_turns(l->run, l->c);
+	if (!because)
 		return false;
-	char count[ASSAY_FMT];
 	out->likely = ASSAY_WHY_HOST_GIL;
 	out->place = NULL;
-	out->because = assay_printf(
-		l->c->scratch,
-		"nothing is recorded there, but %s stretches at %zu places last 5 ms or a multiple: after that time Python makes a thread let its lock go",
-		assay_fmt_count(count, times), l->places.n);
+	out->because = because;
 	return true;
 }
 
@@ -245,16 +224,59 @@ static bool ends_step(const assay_run *run, uint32_t row)
 
 /* ns in stretches beside copies, by what lies on their other side. */
 struct beside {
-	int64_t in, out;     /* before copies to the device, beside copies to the host */
-	int64_t round, back; /* between both: as much comes back, or a little */
-	size_t row;          /* most copies to the host one behind the other, up to TENSORS */
-	int64_t bytes;       /* to the device, the largest */
+	int64_t in, out;      /* before copies to the device, beside copies to the host */
+	int64_t round, back;  /* between both: as much comes back, or a little */
+	size_t row;           /* most copies to the host one behind the other, up to TENSORS */
+	int64_t bytes;        /* to the device, the largest */
+	uint64_t amid, apart; /* of two at the main place before copies to the device, one behind
+				 the other: how often no gradient is computed between them, and
+				 how often one is */
 };
+
+/* When nodes of the backward pass begin, rising. */
+static size_t find_backward(const struct look *l, int64_t **out)
+{
+	const assay_host_table *h = &l->run->part.t.host;
+	uint8_t *known = assay_alloc(l->c->scratch, l->run->part.strings.str.n + 1);
+	int64_t *at = assay_alloc(l->c->scratch, (h->n + 1) * sizeof *at);
+	size_t n = 0;
+	for (uint32_t i = 0; i < h->n; i++) {
+		uint8_t *is = &known[h->name[i]];
+		if (h->kind[i] != ASSAY_HOST_OP)
+			continue;
+		if (!*is)
+			*is = assay_str_starts(assay_text(l->run, h->name[i]), "autograd::engine::")
+				      ? 2
+				      : 1;
+		if (*is == 2)
+			at[n++] = h->ts[i];
+	}
+	assay_sort_i64(at, n);
+	*out = at;
+	return n;
+}
+
+/* A batch is read once for each forward and backward pass; what comes again and again before
+ * gradients are computed is part of the forward pass. */
+static void look_amid(const struct look *l, const bool *in, struct beside *b)
+{
+	int64_t *backward;
+	size_t n = find_backward(l, &backward), last = SIZE_MAX;
+	for (size_t i = 0; n && i < l->holes.n; i++) {
+		if (!in[i])
+			continue;
+		size_t passed = assay_count_until(backward, sizeof *backward, n, l->holes.p[i].to);
+		if (last != SIZE_MAX)
+			*(passed == last ? &b->amid : &b->apart) += 1;
+		last = passed;
+	}
+}
 
 static struct beside look_beside(const struct look *l)
 {
 	const assay_tables *t = &l->run->part.t;
 	struct beside b = {0};
+	bool *is_in = assay_alloc(l->c->scratch, l->holes.n + 1);
 	for (size_t i = 0; i < l->holes.n; i++) {
 		const assay_hole *h = &l->holes.p[i];
 		uint32_t next = t->gap.gpu[h->gap];
@@ -268,7 +290,9 @@ static struct beside look_beside(const struct look *l)
 				    : &b.out) += in || out ? h->idle : 0;
 		b.row = row > b.row ? row : b.row;
 		b.bytes = in && t->gpu.bytes[next] > b.bytes ? t->gpu.bytes[next] : b.bytes;
+		is_in[i] = in && !out && &l->places.p[l->at[i]] == l->main;
 	}
+	look_amid(l, is_in, &b);
 	return b;
 }
 
@@ -298,6 +322,14 @@ static bool tells_copies(const struct look *l, assay_unnamed *out)
 {
 	struct beside b = look_beside(l);
 	char text[ASSAY_FMT];
+	if (b.in * 3 > l->idle * 2 && b.amid > b.apart) {
+		out->likely = ASSAY_WHY_HOST_NATIVE;
+		out->because = assay_printf(
+			l->c->scratch,
+			"nothing is recorded there, but it comes several times in a forward pass and then up to %s are copied to the device: the host makes what the model needs there",
+			assay_fmt_bytes(text, (uint64_t)b.bytes));
+		return true;
+	}
 	if (b.in * 3 > l->idle * 2) {
 		out->likely = ASSAY_WHY_HOST_DATA;
 		out->because = assay_printf(
@@ -533,6 +565,26 @@ TEST(copies_beside_a_stretch_tell_input_and_checkpoints)
 		CHECK_EQ(u.spans, u.likely == ASSAY_WHY_HOST_IO ? 3 : 0);
 		for (size_t k = 0; k < u.spans; k++) /* all of it, not the last stretch alone */
 			CHECK(u.span[k].to - u.span[k].from >= (int64_t)(10 + 7 * k) * MS);
+		told_close(&x);
+	}
+	return 0;
+}
+
+TEST(input_is_read_once_for_each_pass_and_not_amid_one)
+{
+	for (int amid = 0; amid < 2; amid++) {
+		struct told x;
+		told_open(&x);
+		for (int i = 0; i < 9; i++) {
+			if (i % 3 == 2 || !amid)
+				assay_hand_host(x.run, ASSAY_HOST_OP,
+						"autograd::engine::evaluate_function: Mul", x.now++,
+						1);
+			add_hole(&x, "aten::linear", (10 + 7 * (i % 3)) * MS, "launch",
+				 "Memcpy HtoD (Pageable -> Device)", 1 << 20);
+		}
+		CHECK_EQ(assay_unnamed_look(x.run, &x.c).likely,
+			 amid ? ASSAY_WHY_HOST_NATIVE : ASSAY_WHY_HOST_DATA);
 		told_close(&x);
 	}
 	return 0;

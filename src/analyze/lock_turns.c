@@ -1,0 +1,186 @@
+#include "analyze/lock_turns.h"
+
+#include "analyze/idle_where.h"
+#include "base/fmt.h"
+#include "base/sort.h"
+#include "base/test.h"
+#include "model/by_hand.h"
+
+enum {
+	TURN = 5 * 1000 * 1000, /* ns */
+	TURNS = 6,
+	LATE = TURN / 14, /* ns, each */
+	STRETCHES = 10,
+	PLACES = 3,
+};
+
+/* Where a row of host begins or ends. */
+struct point {
+	int64_t at;
+	uint32_t row;
+	bool ends;
+};
+
+struct stalls {
+	const assay_run *run;
+	const assay_find_ctx *c;
+	const bool *launches; /* by track */
+	assay_vec(struct point) point;
+	assay_map place;
+	uint64_t long_ones, turns, places;
+	int64_t time; /* ns in turns */
+};
+
+static bool is_of_host(const assay_gap_part_table *p, size_t part)
+{
+	return p->cause[part] == ASSAY_WHY_HOST_UNTRACED || p->cause[part] == ASSAY_WHY_HOST_OP;
+}
+
+/* Time that stretches of a turn may be in. */
+static bool is_worth_a_look(const assay_run *run, const assay_find_ctx *c)
+{
+	const assay_gap_part_table *p = &run->part.t.gap_part;
+	int64_t sum = 0;
+	for (size_t i = 0; i < p->n; i++)
+		if (is_of_host(p, i) && p->dur[i] >= TURN &&
+		    assay_gap_in_window(&run->part.t.gap, c->w, p->gap[i]))
+			sum += p->dur[i];
+	return sum >= STRETCHES * (int64_t)TURN;
+}
+
+static const bool *threads_that_launch(const assay_run *run, const assay_find_ctx *c)
+{
+	const assay_tables *t = &run->part.t;
+	bool *is = assay_alloc(c->scratch, t->track.n + 1);
+	for (size_t i = 0; i < t->gap.n; i++)
+		if (t->gap.launch[i] != ASSAY_NO_ROW && assay_gap_in_window(&t->gap, c->w, i))
+			is[t->host.track[t->gap.launch[i]]] = true;
+	return is;
+}
+
+static void find_points(struct stalls *s)
+{
+	const assay_host_table *h = &s->run->part.t.host;
+	for (uint32_t i = 0; i < h->n; i++) {
+		int64_t end = assay_host_end(h, i);
+		if (!s->launches[h->track[i]] || end < s->c->w->from || h->ts[i] > s->c->w->to)
+			continue;
+		*assay_push(&s->point) = (struct point){h->ts[i], i, false};
+		*assay_push(&s->point) = (struct point){end, i, true};
+	}
+}
+
+static bool is_turns(int64_t length)
+{
+	int64_t turns = length / TURN;
+	return turns >= 1 && turns <= TURNS && length - turns * TURN <= turns * LATE;
+}
+
+/* Between two points of a thread, one behind the other. In a call the thread waits for the device.
+ */
+static void look_between(struct stalls *s, const struct point *a, const struct point *b)
+{
+	const assay_host_table *h = &s->run->part.t.host;
+	int64_t length = b->at - a->at;
+	if (length < TURN / 2 || length > TURN * (2 * TURNS + 1) / 2 ||
+	    (a->row == b->row && !a->ends && assay_is_call(h->kind[a->row])))
+		return;
+	s->long_ones++;
+	if (!is_turns(length))
+		return;
+	uint64_t key[2] = {h->name[a->row] * 2ull + a->ends, h->name[b->row] * 2ull + b->ends};
+	uint32_t *slot = assay_map_at(&s->place, assay_hash(key, sizeof key, 0));
+	s->places += *slot == ASSAY_MAP_ABSENT;
+	*slot = 1;
+	s->turns++;
+	s->time += length;
+}
+
+static void look(struct stalls *s)
+{
+	const assay_host_table *h = &s->run->part.t.host;
+	assay_arena a = {0};
+	uint32_t *order = assay_alloc(&a, (s->point.n + 1) * sizeof *order);
+	int64_t *at = assay_alloc(&a, (s->point.n + 1) * sizeof *at);
+	uint32_t *last = assay_alloc(&a, (s->run->part.t.track.n + 1) * sizeof *last);
+	for (uint32_t i = 0; i < s->point.n; i++) {
+		order[i] = i;
+		at[i] = s->point.p[i].at;
+	}
+	assay_sort_rows(order, s->point.n, at);
+	for (size_t i = 0; i < s->point.n; i++) {
+		const struct point *p = &s->point.p[order[i]];
+		uint32_t *before = &last[h->track[p->row]];
+		if (*before)
+			look_between(s, &s->point.p[*before - 1], p);
+		*before = order[i] + 1;
+	}
+	assay_arena_free(&a);
+}
+
+const char *assay_lock_turns(const assay_run *run, const assay_find_ctx *c)
+{
+	struct stalls s = {.run = run, .c = c};
+	char count[ASSAY_FMT];
+	if (!is_worth_a_look(run, c))
+		return NULL;
+	s.launches = threads_that_launch(run, c);
+	find_points(&s);
+	look(&s);
+	assay_vec_free(&s.point);
+	assay_map_free(&s.place);
+	int64_t waits = c->w->cause[ASSAY_WHY_HOST_UNTRACED] + c->w->cause[ASSAY_WHY_HOST_OP];
+	if (s.turns < STRETCHES || s.places < PLACES || s.turns * 10 < s.long_ones * 9 ||
+	    s.time * 4 < waits)
+		return NULL;
+	return assay_printf(
+		c->scratch,
+		"nothing is recorded there, but %s stretches at %llu places last 5 ms or a multiple: after that time Python makes a thread let its lock go",
+		assay_fmt_count(count, s.turns), (unsigned long long)s.places);
+}
+
+/* ------------------------------------------------------------------ tests */
+
+/* One operator after the other, each with a stretch inside it and one behind it. */
+static bool tells(const int64_t *length, size_t n, assay_host_kind kind)
+{
+	static const char *const names[] = {"mul", "add", "view"};
+	assay_arena scratch = {0};
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_window w = {.to = INT64_MAX};
+	assay_find_ctx c = {.w = &w, .scratch = &scratch};
+	int64_t now = 0;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t row = assay_hand_host(run, kind, names[i % 3], now, length[i]);
+		uint32_t gap = assay_add(t, ASSAY_T_gap), part = assay_add(t, ASSAY_T_gap_part);
+		t->gap.device[gap] = 0;
+		t->gap.ts[gap] = now;
+		t->gap.dur[gap] = t->gap_part.dur[part] = length[i];
+		t->gap.launch[gap] = row;
+		t->gap_part.gap[part] = gap;
+		t->gap_part.cause[part] = ASSAY_WHY_HOST_OP;
+		w.cause[ASSAY_WHY_HOST_OP] += length[i];
+		now += length[i] + 1000;
+	}
+	bool told = assay_lock_turns(run, &c) != NULL;
+	assay_arena_free(&scratch);
+	assay_run_free(run);
+	return told;
+}
+
+TEST(stalls_of_turns_inside_operators_are_pythons_lock)
+{
+	int64_t length[12];
+	for (int i = 0; i < 12; i++)
+		length[i] = (1 + i % 3) * 5100000;
+	CHECK(tells(length, 12, ASSAY_HOST_OP));
+	CHECK(!tells(length, 12, ASSAY_HOST_RUNTIME)); /* waits for the device */
+	CHECK(!tells(length, 9, ASSAY_HOST_OP));
+	length[3] += TURNS * 10 * TURN; /* a stretch of many turns speaks neither for nor against */
+	length[4] = 3000;
+	CHECK(tells(length, 12, ASSAY_HOST_OP));
+	length[5] = length[6] = 7500000; /* what the code takes */
+	CHECK(!tells(length, 12, ASSAY_HOST_OP));
+	return 0;
+}
