@@ -65,7 +65,39 @@ struct side {
 	assay_arena *text;
 };
 
-static void step_series(struct side *s)
+/* Steady steps on the main device, each from the end of the one before it, as reports have them;
+ * none where the device has no steps. */
+static void device_steps(struct side *s)
+{
+	const assay_tables *t = &s->run->part.t;
+	assay_vec(uint32_t) rows = {0};
+	assay_vec(int64_t) ends = {0};
+	for (uint32_t i = 0; i < t->step_time.n; i++) {
+		int64_t end = t->step_time.start[i] + t->step_time.span[i];
+		*assay_push(&ends) = end;
+		if (t->step_time.device[i] == s->window.device && end > s->window.from &&
+		    end <= s->window.to)
+			*assay_push(&rows) = i;
+	}
+	if (rows.n)
+		assay_sort_rows(rows.p, rows.n, ends.p);
+	int64_t from = s->window.from;
+	bool all = rows.n == s->window.steps; /* each has work */
+	if (rows.n && !all) {
+		*assay_push(&s->steps) =
+			(double)assay_window_length(&s->window) / (double)s->window.steps;
+		*assay_push(&s->numbers) = -1;
+	}
+	for (size_t i = 0; all && i < rows.n; i++) {
+		*assay_push(&s->steps) = (double)(ends.p[rows.p[i]] - from);
+		*assay_push(&s->numbers) = t->step.number[t->step_time.step[rows.p[i]]];
+		from = ends.p[rows.p[i]];
+	}
+	assay_vec_free(&rows);
+	assay_vec_free(&ends);
+}
+
+static void host_steps(struct side *s)
 {
 	assay_step_rows rows = {0};
 	assay_window_steps(s->run, &s->window, &rows);
@@ -74,6 +106,13 @@ static void step_series(struct side *s)
 		*assay_push(&s->numbers) = s->run->part.t.step.number[rows.p[i]];
 	}
 	assay_vec_free(&rows);
+}
+
+static void step_series(struct side *s)
+{
+	device_steps(s);
+	if (!s->steps.n)
+		host_steps(s);
 	if (!s->steps.n) {
 		*assay_push(&s->steps) = (double)assay_window_length(&s->window);
 		*assay_push(&s->numbers) = -1;
@@ -542,15 +581,16 @@ void assay_diff_free(assay_diff *d)
 	assay_arena_free(&d->arena);
 }
 
-/* Steps of 1000 us; in each, "c" of length `c` (jittered by the step's number) and, when asked,
- * "x". */
+/* Steps with 400 us between them; in each, "c" of length `c` (jittered by the step's number) and,
+ * when asked, "x". */
 static assay_run *test_run(int64_t c, int64_t x, int64_t jitter)
 {
 	enum { US = 1000 };
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
+	int64_t ts = 0;
 	for (int i = 0; i < 6; i++) {
-		int64_t ts = i * 1000 * US, extra = (i % 2 ? jitter : -jitter);
+		int64_t extra = i % 2 ? jitter : -jitter;
 		uint32_t s = assay_add(t, ASSAY_T_step);
 		t->step.source[s] = run->part.source;
 		t->step.ts[s] = ts;
@@ -559,6 +599,7 @@ static assay_run *test_run(int64_t c, int64_t x, int64_t jitter)
 		assay_hand_gpu(run, "c", ts, (c + extra) * US, ASSAY_NO_ROW);
 		if (x)
 			assay_hand_gpu(run, "x", ts + (c + extra) * US, x * US, ASSAY_NO_ROW);
+		ts += (c + x + extra + 400) * US;
 	}
 	return run;
 }

@@ -6,6 +6,8 @@
 
 static const double unlike = 0.1; /* share of GPU time */
 static const double few_shapes = 0.3, few_calls = 0.8, most_kernels = 0.9;
+/* where no lines and shapes are known */
+static const double few_alike = 0.3, half = 0.5;
 
 /* Shares of both runs in rows that both have. */
 static void common_share(const assay_deltas *rows, double share[2])
@@ -50,12 +52,13 @@ static double shapes_share(const assay_run *a, const assay_run *b)
 	return known ? common / all : -1;
 }
 
-/* How alike are calls of operators a step, 0 to 1; negative: none are known. */
-static double calls_alike(const assay_diff *d)
+/* How alike are calls of operators, or launches of kernels, a step, 0 to 1; negative: none are
+ * known. */
+static double calls_alike(const assay_deltas *rows)
 {
 	double least = 0, most = 0;
-	for (size_t i = 0; i < d->ops.n; i++) {
-		const double *n = d->ops.p[i].counts;
+	for (size_t i = 0; i < rows->n; i++) {
+		const double *n = rows->p[i].counts;
 		least += n[0] < n[1] ? n[0] : n[1];
 		most += n[0] > n[1] ? n[0] : n[1];
 	}
@@ -67,19 +70,32 @@ static double larger(double a, double b)
 	return a > b ? a : b;
 }
 
+static double smaller(double a, double b)
+{
+	return a < b ? a : b;
+}
+
+/* Without lines and shapes: neither does most of the time of both go into the same kernels, nor are
+ * operators called, or else kernels launched, about as often. */
+static bool is_unlike(const assay_diff *d, double calls)
+{
+	double common = smaller(d->common[0], d->common[1]);
+	return larger(d->common[0], d->common[1]) < unlike ||
+	       (common < half && (calls >= 0 ? calls : calls_alike(&d->kernels)) < few_alike);
+}
+
 void assay_diff_alike(assay_diff *d, const assay_run *run[2])
 {
 	double lines[2];
 	common_share(&d->kernels, d->common);
 	common_share(&d->lines, lines);
 	double shapes = larger(shapes_share(run[0], run[1]), shapes_share(run[1], run[0]));
-	double calls = calls_alike(d);
-	bool by_kernels = d->common[0] < unlike && d->common[1] < unlike;
+	double calls = calls_alike(&d->ops);
 	bool told = d->lines.n || shapes >= 0;
 	bool same = (d->lines.n && larger(lines[0], lines[1]) >= unlike) || shapes >= few_shapes ||
 		    calls >= few_calls ||
 		    (d->common[0] >= most_kernels && d->common[1] >= most_kernels);
-	d->unrelated = told ? !same : by_kernels;
+	d->unrelated = told ? !same : is_unlike(d, calls);
 	if (d->unrelated)
 		d->unrelated_by = assay_printf(
 			&d->arena,
@@ -100,6 +116,31 @@ static void add_shape(assay_run *run, const char *name, const char *dims, int64_
 	s->name[r] = assay_sid_of(run, name);
 	s->dims[r] = assay_sid_of(run, dims);
 	s->busy[r] = busy;
+}
+
+TEST(without_shapes_programs_are_told_apart_by_calls)
+{
+	assay_run *a = assay_run_new(), *b = assay_run_new();
+	const assay_run *run[2] = {a, b};
+	assay_diff d = {0};
+	add_row(&d.kernels, 50, 20, 9, 9);
+	add_row(&d.kernels, 50, 0, 20, 0);
+	add_row(&d.kernels, 0, 80, 0, 20);
+	assay_diff_alike(&d, run); /* launched 9 of 49 times as often */
+	CHECK(d.unrelated && strstr(d.unrelated_by, "Only 50% and 20%"));
+	add_row(&d.ops, 50, 50, 4, 5); /* other kernels for what the program calls as before */
+	assay_diff_alike(&d, run);
+	CHECK(!d.unrelated);
+	d.ops.p[0].counts[1] = 40;
+	assay_diff_alike(&d, run);
+	CHECK(d.unrelated);
+	d.kernels.p[0].b = 100; /* most of the time is in the same ones */
+	assay_diff_alike(&d, run);
+	CHECK(!d.unrelated);
+	assay_diff_free(&d);
+	assay_run_free(a);
+	assay_run_free(b);
+	return 0;
 }
 
 TEST(programs_are_told_apart_by_lines_shapes_and_calls)

@@ -207,29 +207,14 @@ static void print_kind_of_step(FILE *out, const assay_diff *d)
 	char a[ASSAY_FMT], b[ASSAY_FMT], x[ASSAY_FMT], y[ASSAY_FMT];
 	if (d->by_median)
 		fprintf(out,
-			"  step is the median of %llu and %llu; mean %s and %s, spread %s and %s\n",
+			"  step is the median of %llu and %llu; mean, the sum of its parts, %s and %s, spread %s and %s\n",
 			(unsigned long long)d->steps[0], (unsigned long long)d->steps[1],
 			assay_fmt_ns(a, d->mean[0]), assay_fmt_ns(b, d->mean[1]),
 			assay_fmt_ns(x, d->spread[0]), assay_fmt_ns(y, d->spread[1]));
 	else if (d->steps[0] && d->steps[1])
 		fprintf(out,
-			"  step is the mean of %llu and %llu, too few for the median that reports give\n",
+			"  step is the mean of %llu and %llu, the sum of its parts; a median takes five\n",
 			(unsigned long long)d->steps[0], (unsigned long long)d->steps[1]);
-}
-
-/* A host that runs ahead has short steps; the parts are of the device. */
-static void print_device_behind(FILE *out, const assay_diff *d)
-{
-	const double clearly = 1.1;
-	double a = 0, b = 0;
-	char x[ASSAY_FMT], y[ASSAY_FMT];
-	for (size_t i = 0; i < d->parts.n; i++) {
-		a += d->parts.p[i].a;
-		b += d->parts.p[i].b;
-	}
-	if (a > clearly * d->step.a || b > clearly * d->step.b)
-		fprintf(out, "  the device takes %s and %s a step, the sum of its parts\n",
-			assay_fmt_ns(x, a), assay_fmt_ns(y, b));
 }
 
 static const char *unit_text(char buf[ASSAY_FMT], double v, const char *unit)
@@ -396,7 +381,6 @@ void assay_diff_text(FILE *out, const assay_diff *d, size_t top)
 		fprintf(out,
 			"  %zu steps are compared one by one: they vary alike (correlation %.2f), so noise is that of their differences\n",
 			d->pairs, d->correlation);
-	print_device_behind(out, d);
 	print_switches(out, d);
 	print_budget(out, d);
 	fprintf(out, "\nWhy the device was idle, per step\n");
