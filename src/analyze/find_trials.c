@@ -137,7 +137,6 @@ static void tell(const struct trials *x)
 			 .confidence = 0.8,
 			 .total = x->total,
 			 .saved = x->total,
-			 .during = x->span.p,
 			 .spans = x->span.n};
 	assay_span *span = assay_alloc(c->scratch, (x->span.n + 1) * sizeof *span);
 	memcpy(span, x->span.p, x->span.n * sizeof *span);
