@@ -95,8 +95,10 @@ static bool legacy_edges(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 	uint64_t since = first ? 0 : to->last.key, mark = in_turn ? d->launched : 0;
 	for (uint32_t i = d->newest; sweep_moved(s, i, mark); i = s->stream.p[i].older) {
 		sweep_stream *from = &s->stream.p[i];
-		if (from->unsure && !to->perhaps && runs_beside(s, &from->last, r))
+		if (from->unsure && !to->perhaps && runs_beside(s, &from->last, r)) {
 			from->unsure = false;
+			sweep_forget_kept(&s->device.p[to->device]);
+		}
 		over &= is_over(s, from, r);
 		if (!from->blocking || to->perhaps || from->changed <= since)
 			continue;
@@ -126,8 +128,10 @@ static void watch_blocking(assay_sweep *s, uint32_t st, const assay_sweep_rec *r
 	sweep_stream *to = &s->stream.p[st];
 	uint32_t legacy = s->device.p[to->device].legacy;
 	if (legacy != ASSAY_NO_ROW && !s->stream.p[legacy].perhaps &&
-	    runs_beside(s, &s->stream.p[legacy].last, r))
+	    runs_beside(s, &s->stream.p[legacy].last, r)) {
 		to->unsure = false;
+		sweep_forget_kept(&s->device.p[to->device]);
+	}
 }
 
 static void order_before(assay_sweep *s, const sweep_work *from, uint32_t to)
@@ -414,6 +418,7 @@ static void do_stream_create(assay_sweep *s, const assay_sweep_rec *r)
 	if (r->row != ASSAY_NO_ROW && p->last.row == ASSAY_NO_ROW) /* made by this call */
 		p->tail.doubt = 0;
 	p->unsure = false;
+	sweep_forget_kept(&s->device.p[p->device]);
 	p->blocking = !p->legacy && !(r->flags & ASSAY_REC_NONBLOCKING);
 	sweep_move(s, st, r->key);
 	if (p->legacy) {

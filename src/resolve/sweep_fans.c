@@ -63,6 +63,12 @@ sweep_work sweep_fan_work(const assay_sweep *s, uint32_t device, sweep_fan which
 	if (w.row != ASSAY_NO_ROW)
 		*of = w.row == d->joined_row ? d->joined_in : s->stream.p[d->legacy].id;
 	uint64_t mark = which == SWEEP_BLOCKING_STREAMS ? d->joined : d->launched;
+	if (d->kept[which].mark > mark) {
+		mark = d->kept[which].mark;
+		if (sweep_later(d->kept[which].work, w))
+			*of = d->kept[which].in;
+		w = sweep_latest(w, d->kept[which].work);
+	}
 	for (uint32_t i = d->newest; sweep_moved(s, i, mark); i = s->stream.p[i].older) {
 		const sweep_stream *p = &s->stream.p[i];
 		if (!in_fan(p, which))
@@ -77,6 +83,20 @@ sweep_work sweep_fan_work(const assay_sweep *s, uint32_t device, sweep_fan which
 	    sweep_may_end_later(&d->orphan_blocking, &w))
 		sweep_doubt(&w, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_DEFAULT);
 	return w;
+}
+
+void sweep_fan_keep(assay_sweep *s, uint32_t device, uint64_t key)
+{
+	sweep_device *d = &s->device.p[device];
+	for (sweep_fan which = SWEEP_BLOCKING_STREAMS; which <= SWEEP_UNSURE_STREAMS; which++) {
+		assay_sweep_stream of = sweep_no_stream;
+		sweep_work w = sweep_fan_work(s, device, which, &of);
+		if (!w.doubt) {
+			d->kept[which].work = w;
+			d->kept[which].in = of;
+			d->kept[which].mark = sweep_mark(d, key);
+		}
+	}
 }
 
 /* What edges a wait has from a stream that changed since it was waited for. */

@@ -244,8 +244,14 @@ void sweep_relink(assay_sweep *s, uint32_t st, uint64_t key)
 	link_newest(s, st);
 }
 
+void sweep_forget_kept(sweep_device *d)
+{
+	d->kept[SWEEP_BLOCKING_STREAMS].mark = d->kept[SWEEP_UNSURE_STREAMS].mark = 0;
+}
+
 void sweep_forget_marks(sweep_device *d)
 {
+	sweep_forget_kept(d);
 	d->launched = d->joined = d->waited = d->waited_all = 0;
 }
 
@@ -343,6 +349,7 @@ void sweep_stream_drop(assay_sweep *s, uint32_t st)
 		s->free_pending = p->pending;
 		p->pending = next;
 	}
+	sweep_forget_kept(d);
 	unlink_stream(s, st);
 	unlink_age(s, st);
 	remove_slot(&s->by_stream, p->slot_a, p->slot_b, p->slot_c);

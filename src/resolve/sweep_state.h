@@ -116,6 +116,11 @@ typedef struct sweep_device {
 	 * blocking streams and for all that may be. */
 	uint32_t newest;
 	uint64_t launched, joined, waited, waited_all;
+	struct { /* by sweep_fan: the latest of all up to a mark, nothing of it in doubt; 0 none */
+		uint64_t mark;
+		sweep_work work;
+		assay_sweep_stream in;
+	} kept[3];
 	uint64_t last_mark;
 	uint32_t joined_row; /* latest work at that command, and where */
 	assay_sweep_stream joined_in;
@@ -266,6 +271,8 @@ static inline bool sweep_moved(const assay_sweep *s, uint32_t stream, uint64_t m
 }
 /* A default stream is another one, or doubts came to streams without a call of theirs. */
 void sweep_forget_marks(sweep_device *d);
+/* A stream is gone, or it is now known whether the default stream waits for it. */
+void sweep_forget_kept(sweep_device *d);
 
 static inline void sweep_put_edge(assay_sweep *s, uint32_t kind, uint32_t from, uint32_t to,
 				  uint32_t host, uint32_t wait)
@@ -324,6 +331,8 @@ typedef enum { SWEEP_ALL_STREAMS, SWEEP_BLOCKING_STREAMS, SWEEP_UNSURE_STREAMS }
 /* The latest that they stand behind; of: in which stream, unless there is none. */
 sweep_work sweep_fan_work(const assay_sweep *s, uint32_t device, sweep_fan which,
 			  assay_sweep_stream *of);
+/* A thread waits for the default stream: what is known now need not be looked for again. */
+void sweep_fan_keep(assay_sweep *s, uint32_t device, uint64_t key);
 void sweep_fan_edges(assay_sweep *s, uint32_t device, sweep_fan which, uint32_t kind,
 		     const assay_sweep_rec *r, uint32_t wait, const sweep_work *work);
 /* All of the device's streams were waited for; newer: for work that ended after all that was waited

@@ -633,7 +633,9 @@ void sweep_stream_sync(assay_sweep *s, const assay_sweep_rec *r)
 		doubt(&w, ASSAY_WAIT_BY_RACE);
 	if (p->legacy) {
 		sweep_fan which = weigh_unsure(s, r, &w, p->device);
-		fan_in(s, r, &w, p->device, which, ASSAY_EDGE_STREAM_SYNC);
+		uint32_t device = p->device;
+		fan_in(s, r, &w, device, which, ASSAY_EDGE_STREAM_SYNC);
+		sweep_fan_keep(s, device, r->key);
 		return;
 	}
 	take_work(&w, p->tail);
