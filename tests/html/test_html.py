@@ -299,12 +299,19 @@ def check_colours(driver):
 def check_looks(folder):
     """Wide screens, small ones, dark and print: nothing wider than the window, nothing invisible."""
     page = folder / "demo.html"
-    for width in (390, 800, 1280, 3840):
+    for width in (390, 800, 1100, 1280, 3840):
         driver = browser(width, 1000)
         try:
             load(driver, page)
             extra = driver.execute_script("return document.documentElement.scrollWidth - innerWidth")
             tap.ok(f"nothing is wider than {width} pixels", extra <= 0, extra)
+            cut = driver.execute_script("""
+                const room = document.querySelector(".tiles").getBoundingClientRect();
+                return [...document.querySelectorAll(".tile")].filter((t) => {
+                    const box = t.getBoundingClientRect();
+                    return box.top < room.bottom - 1 && (box.right > room.right + 1 || box.bottom > room.bottom + 1);
+                }).map((t) => t.textContent);""")
+            tap.ok(f"no figure of the header is cut at {width} pixels", not cut, cut)
             leads, seen = driver.execute_script("""
                 assay.tabs.show("trust");
                 const tab = assay.tabs.tabs.at(-1).getBoundingClientRect(), heads = [...document.querySelectorAll("#kernels .table:has(input) th")].map((h) => h.textContent);
