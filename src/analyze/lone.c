@@ -110,13 +110,30 @@ static struct named read_name(const assay_run *run, uint32_t kernel)
 	return n;
 }
 
+/* Was a library's kernel tried for the same product? One in fp32 that takes about as long: where
+ * the choice was kept from an earlier run, a small product in fp32 says nothing of the large ones.
+ */
+static bool has_rival(const struct lone *l, uint32_t kernel)
+{
+	enum { ALIKE = 2 };
+	const assay_kernel_table *k = &l->t->kernel;
+	int64_t own = k->count[kernel] ? k->total[kernel] / (int64_t)k->count[kernel] : 0;
+	for (uint32_t i = 0; i < k->n; i++) {
+		int64_t each = k->count[i] ? k->total[i] / (int64_t)k->count[i] : 0;
+		if (l->named[i].math == ASSAY_MATH_FP32 && !l->named[i].compiled &&
+		    each < own * ALIKE && own < each * ALIKE)
+			return true;
+	}
+	return false;
+}
+
 /* XLA names the products it compiles by no type, but before it does so it tries the kernels of
  * libraries for them: where all of those are in full fp32, so are its own. */
 static void name_like_tried(struct lone *l)
 {
 	for (uint32_t i = 0; i < l->t->kernel.n; i++)
 		if (l->named[i].family == ASSAY_FAMILY_GEMM && l->named[i].compiled &&
-		    !l->named[i].math && !l->named[i].role)
+		    !l->named[i].math && !l->named[i].role && has_rival(l, i))
 			l->named[i].math = ASSAY_MATH_FP32;
 }
 
@@ -572,13 +589,16 @@ TEST(products_in_fp32_are_dear_unless_the_run_uses_cheaper_types)
 
 TEST(products_of_a_compiler_are_in_the_type_of_all_that_it_tried)
 {
-	const struct hand_kernel tried[] = {{"ampere_sgemm_128x64_nn", 4000},
+	const struct hand_kernel tried[] = {{"ampere_sgemm_128x64_nn", 124000},
+					    {"gemm_fusion_dot_general_7", 104000}},
+				 stray[] = {{"ampere_sgemm_128x64_nn", 4000},
 					    {"gemm_fusion_dot_general_7", 104000}},
 				 mixed[] = {{"ampere_sgemm_128x64_nn", 4000},
 					    {bmm, 4000},
 					    {"gemm_fusion_dot_general_7", 104000}},
 				 alone[] = {{"gemm_fusion_dot_general_7", 104000}};
-	CHECK_EQ(sold(tried, 2, ASSAY_ADVICE_FP32), 50000);
+	CHECK_EQ(sold(tried, 2, ASSAY_ADVICE_FP32), 60000 + 50000);
+	CHECK_EQ(sold(stray, 2, ASSAY_ADVICE_FP32), 0);
 	CHECK_EQ(sold(mixed, 3, ASSAY_ADVICE_FP32), 0);
 	CHECK_EQ(sold(alone, 1, ASSAY_ADVICE_FP32), 0);
 	return 0;
