@@ -85,18 +85,25 @@ bool assay_frame_where(assay_arena *a, assay_str name, assay_where *where)
 	return !assay_is_library_file(assay_str_of(where->file));
 }
 
-/* The frame that called this one: the one with the parent's id on its thread. */
+/* Whether a frame is around another one of its thread: of two of the same time the one that was
+ * written first. */
+static bool is_around(const assay_host_table *h, uint32_t outer, uint32_t inner)
+{
+	int64_t from = h->ts[outer] - h->ts[inner],
+		to = assay_host_end(h, outer) - assay_host_end(h, inner);
+	return from <= 0 && to >= 0 && (from || to || outer < inner);
+}
+
+/* The frame that called this one: the innermost one around it. */
 static uint32_t caller_of(const assay_run *run, uint32_t row)
 {
-	const assay_tables *t = &run->part.t;
-	uint32_t frame = t->host.detail[row];
-	uint32_t parent = frame == ASSAY_NO_ROW ? UINT32_MAX : t->frame.parent[frame];
-	for (uint32_t h = 0; parent != UINT32_MAX && h < t->host.n; h++)
-		if (t->host.kind[h] == ASSAY_HOST_PYTHON &&
-		    t->host.track[h] == t->host.track[row] && t->host.detail[h] != ASSAY_NO_ROW &&
-		    t->frame.id[t->host.detail[h]] == parent)
-			return h;
-	return ASSAY_NO_ROW;
+	const assay_host_table *h = &run->part.t.host;
+	uint32_t caller = ASSAY_NO_ROW;
+	for (uint32_t i = 0; i < h->n; i++)
+		if (h->kind[i] == ASSAY_HOST_PYTHON && h->track[i] == h->track[row] &&
+		    is_around(h, i, row) && (caller == ASSAY_NO_ROW || is_around(h, caller, i)))
+			caller = i;
+	return caller;
 }
 
 /* The innermost line of the program itself, else the innermost line at all. */
@@ -195,5 +202,21 @@ TEST(ranges_of_emit_nvtx_go_by_their_operator)
 	assay_str name = range_name(ASSAY_S("aten::addmm, seq = 47595, op_id = 999269"));
 	CHECK(assay_str_is(name, "aten::addmm"));
 	CHECK(assay_str_is(range_name(ASSAY_S("forward, layer 3")), "forward, layer 3"));
+	return 0;
+}
+
+TEST(a_frame_was_called_by_the_innermost_one_around_it)
+{
+	assay_run *run = assay_run_new();
+	uint32_t outer = assay_hand_host(run, ASSAY_HOST_PYTHON, "outer", 0, 100);
+	uint32_t twin = assay_hand_host(run, ASSAY_HOST_PYTHON, "twin", 10, 50);
+	uint32_t inner = assay_hand_host(run, ASSAY_HOST_PYTHON, "inner", 10, 50);
+	uint32_t later = assay_hand_host(run, ASSAY_HOST_PYTHON, "later", 60, 20);
+	assay_hand_host(run, ASSAY_HOST_OP, "aten::add", 5, 60);
+	CHECK_EQ(caller_of(run, inner), twin);
+	CHECK_EQ(caller_of(run, twin), outer);
+	CHECK_EQ(caller_of(run, later), outer);
+	CHECK_EQ(caller_of(run, outer), ASSAY_NO_ROW);
+	assay_run_free(run);
 	return 0;
 }

@@ -239,14 +239,20 @@ static uint8_t kernel_rule(struct matcher *m, uint32_t kernel)
 
 /* ------------------------------------------------------------------ changing */
 
+/* Rounded; neither is negative. Without branches, which nothing would predict. */
+static inline int64_t scaled(int64_t part, double factor)
+{
+	double v = (double)part * factor;
+	v = v < 1e18 ? v : 1e18;
+	int64_t floor = (int64_t)v;
+	return floor + (v - (double)floor >= 0.5);
+}
+
 static int64_t changed(const assay_path_what_if *r, int64_t part, int64_t whole)
 {
 	if (r->value == 0 || (r->is_time && whole <= 0))
 		return 0;
-	double factor = r->is_time ? r->value / (double)whole : r->value;
-	double v = (double)part * factor;
-	int64_t floor = v < 1e18 ? (int64_t)v : (int64_t)1e18;
-	return floor + (v - (double)floor >= 0.5 && v < 1e18); /* rounded; v is not negative */
+	return scaled(part, r->is_time ? r->value / (double)whole : r->value);
 }
 
 static bool in_window(const struct matcher *m, int64_t from, int64_t to)
@@ -478,20 +484,34 @@ static void change_threads(struct matcher *m)
 	}
 }
 
-/* The same where all rules are of classes. */
+/* The same where all rules are of classes: most points have one, so that little is asked of each.
+ */
 static void change_threads_by_class(struct matcher *m)
 {
 	const assay_path_graph *g = m->g;
+	const uint8_t *of_cause = m->of_class + ASSAY_PATH_WHY;
 	uint32_t last_row = ASSAY_NO_ROW;
+	uint64_t spans[RULES_MAX] = {0};
 	for (uint32_t p = 0; p < g->points; p++) {
-		bool last = g->cause[p] == ASSAY_WHY_COUNT;
-		uint8_t r = last ? NO_RULE : m->of_class[ASSAY_PATH_WHY + g->cause[p]];
-		last_row = last ? ASSAY_NO_ROW : last_row;
+		if (g->cause[p] == ASSAY_WHY_COUNT) {
+			last_row = ASSAY_NO_ROW;
+			continue;
+		}
+		uint8_t r = of_cause[g->cause[p]];
 		if (r == NO_RULE)
 			continue;
-		set_length(m, p, r, m->rules->p[r].is_time ? row_length(m, p) : 0);
-		count_span(m, p, r, &last_row);
+		const assay_path_what_if *rule = &m->rules->p[r];
+		assay_path_change_segment(g, m->out, p,
+					  rule->is_time
+						  ? changed(rule, g->base.len[p], row_length(m, p))
+						  : scaled(g->base.len[p], rule->value));
+		if (!in_window(m, g->measured.at[p], g->measured.at[p + 1]))
+			continue;
+		spans[r] += g->row[p] == ASSAY_NO_ROW || g->row[p] != last_row;
+		last_row = g->row[p];
 	}
+	for (size_t r = 0; r < m->rules->n; r++)
+		m->path->rules.p[r].spans += spans[r];
 }
 
 /* The class a delay has on the path; synchronisation also goes by the name of the call. */

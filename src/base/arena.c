@@ -21,7 +21,94 @@
 #endif
 #endif
 
-enum { BLOCK = 64 << 10, ALIGN = 16, HUGE_FROM = 2 << 20, PAGE = 4096, HEAD = 64 };
+enum { BLOCK = 64 << 10, ALIGN = 16, PAGE = 4096, HEAD = 64 };
+
+/* A new page costs a microsecond and more, a huge one a quarter of that for as many bytes. So what
+ * is larger begins at a huge page and asks for as many as it fills; its end is of small ones. */
+enum { HUGE = 2 << 20 };
+
+/* ------------------------------------------------------------------ blocks */
+
+static size_t whole(size_t bytes, size_t of)
+{
+	return (bytes + of - 1) / of * of;
+}
+
+static void *map_anywhere(size_t bytes)
+{
+	return mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+
+static void *map_at_huge_page(size_t bytes)
+{
+	size_t room = whole(bytes, PAGE) + HUGE;
+	char *p = map_anywhere(room);
+	if (p == MAP_FAILED)
+		return p;
+	size_t before = whole((uintptr_t)p, HUGE) - (uintptr_t)p, behind = HUGE - before;
+	if (before)
+		munmap(p, before);
+	if (behind)
+		munmap(p + room - behind, behind);
+	return p + before;
+}
+
+static void *map_pages(size_t bytes)
+{
+	return bytes < HUGE ? map_anywhere(bytes) : map_at_huge_page(bytes);
+}
+
+/* The thread sanitizer does not see that mremap gives an address up, and takes the next owner of it
+ * for a racing one: there, bytes are moved by hand. */
+static void *move_pages(void *old, size_t old_bytes, size_t new_bytes)
+{
+#ifndef UNDER_TSAN
+	if (new_bytes < HUGE)
+		return mremap(old, old_bytes, new_bytes, MREMAP_MAYMOVE);
+#endif
+	void *p = map_pages(new_bytes);
+	if (p == MAP_FAILED)
+		return p;
+#ifdef UNDER_TSAN
+	memcpy(p, old, old_bytes < new_bytes ? old_bytes : new_bytes);
+	munmap(old, old_bytes);
+	return p;
+#else
+	void *moved = mremap(old, old_bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, p);
+	if (moved == MAP_FAILED)
+		munmap(p, new_bytes);
+	return moved;
+#endif
+}
+
+/* Bytes behind the old ones are zero. NULL: no memory, and the old block is as it was. */
+static assay_owned *mapped_block(assay_owned *old, size_t old_bytes, size_t bytes)
+{
+	bool moves = old && old->mapped;
+	assay_owned *b = moves ? move_pages(old, old->mapped, bytes) : map_pages(bytes);
+	if (b == MAP_FAILED)
+		return NULL;
+	if (bytes >= HUGE) /* before the first byte is touched; failure changes nothing */
+		madvise(b, bytes, MADV_HUGEPAGE);
+	if (!moves && old)
+		memcpy(b, old, old_bytes);
+	if (!moves)
+		free(old);
+	b->mapped = bytes;
+	return b;
+}
+
+static void free_block(assay_owned *b)
+{
+	assay_disown(b);
+	if (b->mapped)
+		munmap(b, b->mapped);
+	else
+		free(b);
+}
+
+/* ------------------------------------------------------------------ arenas */
 
 struct arena_block {
 	assay_owned block;
@@ -30,19 +117,32 @@ struct arena_block {
 	_Alignas(ALIGN) char bytes[];
 };
 
+/* What fills half of a huge page gets whole ones; the rest of them is for what comes next. */
+static struct arena_block *new_block(size_t bytes)
+{
+	struct arena_block *b;
+	size_t size = sizeof *b + (bytes > BLOCK ? bytes : BLOCK);
+	if (size < HUGE / 2) {
+		b = calloc(1, size);
+	} else {
+		size = whole(size, HUGE);
+		b = (struct arena_block *)(void *)mapped_block(NULL, 0, size);
+	}
+	if (!b)
+		assay_oom(size);
+	assay_own(&b->block);
+	b->size = size - sizeof *b;
+	return b;
+}
+
 void *assay_alloc(assay_arena *a, size_t bytes)
 {
-	if (bytes > SIZE_MAX - BLOCK - 64)
+	if (bytes > PTRDIFF_MAX - 2 * HUGE)
 		assay_oom(bytes);
-	bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+	bytes = whole(bytes, ALIGN);
 	struct arena_block *b = a->head;
 	if (!b || b->size - b->used < bytes) {
-		size_t size = bytes > BLOCK ? bytes : BLOCK;
-		b = calloc(1, sizeof *b + size);
-		if (!b)
-			assay_oom(size);
-		assay_own(&b->block);
-		b->size = size;
+		b = new_block(bytes);
 		b->next = a->head;
 		a->head = b;
 	}
@@ -50,12 +150,6 @@ void *assay_alloc(assay_arena *a, size_t bytes)
 	b->used += bytes;
 	a->used += bytes;
 	return p;
-}
-
-static void free_block(void *block)
-{
-	assay_disown(block);
-	free(block);
 }
 
 char *assay_dup(assay_arena *a, assay_str s)
@@ -83,7 +177,7 @@ void assay_arena_free(assay_arena *a)
 {
 	for (struct arena_block *b = a->head, *next; b; b = next) {
 		next = b->next;
-		free_block(b);
+		free_block(&b->block);
 	}
 	*a = (assay_arena){0};
 }
@@ -95,7 +189,7 @@ void assay_arena_reset(assay_arena *a)
 		return;
 	while (b->next) { /* the oldest block is the one to keep */
 		struct arena_block *next = b->next;
-		free_block(b);
+		free_block(&b->block);
 		b = next;
 	}
 	memset(b->bytes, 0, b->used);
@@ -103,27 +197,7 @@ void assay_arena_reset(assay_arena *a)
 	*a = (assay_arena){.head = b};
 }
 
-static void *map_pages(size_t bytes)
-{
-	return mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-}
-
-/* The thread sanitizer does not see that mremap gives an address up, and takes the next owner of it
- * for a racing one: there, bytes are moved by hand. */
-static void *move_pages(void *old, size_t old_bytes, size_t new_bytes)
-{
-#ifdef UNDER_TSAN
-	void *p = map_pages(new_bytes);
-	if (p != MAP_FAILED) {
-		memcpy(p, old, old_bytes < new_bytes ? old_bytes : new_bytes);
-		munmap(old, old_bytes);
-	}
-	return p;
-#else
-	return mremap(old, old_bytes, new_bytes, MREMAP_MAYMOVE);
-#endif
-}
+/* ------------------------------------------------------------------ pages */
 
 /* A column and what else may become large. The head is a line of the cache, so that what is mapped
  * begins with one. */
@@ -139,36 +213,30 @@ static pages *head_of(void *p)
 }
 
 /* Few bytes do not need a mapping, which costs two calls of the system and a fault. */
-static pages *small_or_mapped(pages *old, size_t bytes)
+static assay_owned *small_block(assay_owned *old, size_t old_bytes, size_t bytes)
 {
-	pages *p = bytes <= PAGE ? calloc(1, bytes) : map_pages(bytes);
-	if (!p || p == MAP_FAILED)
+	assay_owned *b = calloc(1, bytes);
+	if (!b)
 		return NULL;
 	if (old)
-		memcpy(p, old, old->bytes < bytes ? old->bytes : bytes);
-	p->block.mapped = bytes <= PAGE ? 0 : bytes;
+		memcpy(b, old, old_bytes < bytes ? old_bytes : bytes);
 	free(old);
-	return p;
-}
-
-static pages *larger_mapping(pages *old, size_t bytes)
-{
-	pages *p = move_pages(old, old->bytes, bytes);
-	if (p == MAP_FAILED)
-		return NULL;
-	p->block.mapped = bytes;
-	return p;
+	b->mapped = 0;
+	return b;
 }
 
 void *assay_pages_grow(void *old, size_t bytes)
 {
-	pages *b = head_of(old);
-	if (bytes > PTRDIFF_MAX - HEAD)
+	pages *b = head_of(old), *p;
+	size_t old_bytes = b ? b->bytes : 0;
+	if (bytes > PTRDIFF_MAX - 2 * HUGE)
 		assay_oom(bytes);
 	bytes += HEAD;
 	if (b)
 		assay_owned_leave(&b->block);
-	pages *p = b && b->block.mapped ? larger_mapping(b, bytes) : small_or_mapped(b, bytes);
+	bool small = bytes <= PAGE && old_bytes <= PAGE;
+	p = (pages *)(void *)(small ? small_block : mapped_block)((assay_owned *)b, old_bytes,
+								  bytes);
 	if (!p) {
 		if (b)
 			assay_owned_return(&b->block);
@@ -179,21 +247,13 @@ void *assay_pages_grow(void *old, size_t bytes)
 		assay_owned_return(&p->block);
 	else
 		assay_own(&p->block);
-	if (bytes >= HUGE_FROM)
-		madvise(p, bytes, MADV_HUGEPAGE); /* a hint: failure changes nothing */
 	return (char *)p + HEAD;
 }
 
 void assay_pages_free(void *p)
 {
-	pages *b = head_of(p);
-	if (!b)
-		return;
-	assay_disown(&b->block);
-	if (b->block.mapped)
-		munmap(b, b->block.mapped);
-	else
-		free(b);
+	if (p)
+		free_block(&head_of(p)->block);
 }
 
 void assay_pages_disown(void *p)
@@ -216,23 +276,23 @@ void *assay_vec_grow(void *p, size_t *cap, size_t want, size_t width)
 		n = want;
 	if (n > SIZE_MAX / width)
 		assay_oom(SIZE_MAX);
-	if (n * width > PTRDIFF_MAX - sizeof(assay_owned))
+	if (n * width > PTRDIFF_MAX - 2 * HUGE)
 		assay_oom(n * width);
 	assay_owned *old = p ? (assay_owned *)p - 1 : NULL;
+	size_t bytes = sizeof *old + n * width, old_bytes = sizeof *old + *cap * width;
 	if (old)
 		assay_owned_leave(old);
-	assay_owned *b = realloc(old, sizeof *b + n * width);
+	assay_owned *b = bytes < HUGE ? realloc(old, bytes) : mapped_block(old, old_bytes, bytes);
 	if (!b) {
 		if (old)
 			assay_owned_return(old);
 		assay_oom(n * width);
 	}
-	if (old) {
+	b->mapped = bytes < HUGE ? 0 : bytes;
+	if (old)
 		assay_owned_return(b);
-	} else {
-		b->mapped = 0;
+	else
 		assay_own(b);
-	}
 	*cap = n;
 	return b + 1;
 }
@@ -297,7 +357,7 @@ TEST(pages_keep_their_contents_when_they_grow)
 	p[0] = 1;
 	p[1023] = 2;
 	CHECK(((uintptr_t)p & 63) == 0);
-	p = assay_pages_grow(p, (size_t)HUGE_FROM * 2);
+	p = assay_pages_grow(p, (size_t)HUGE * 2);
 	CHECK(p[0] == 1 && p[1023] == 2 && p[1024] == 0);
 	assay_pages_free(p);
 	return 0;
@@ -309,6 +369,26 @@ TEST(vectors_grow_by_pushing)
 	for (int i = 0; i < 1000; i++)
 		*assay_push(&v) = i;
 	CHECK(v.n == 1000 && v.p[999] == 999);
+	assay_vec_free(&v);
+	return 0;
+}
+
+TEST(large_blocks_begin_at_a_huge_page_and_keep_their_contents)
+{
+	enum { N = 3 * HUGE / (int)sizeof(uint32_t) };
+	assay_vec(uint32_t) v = {0};
+	assay_arena a = {0};
+	for (uint32_t i = 0; i < N; i++)
+		*assay_push(&v) = i; /* first of malloc, then mapped and moved */
+	for (uint32_t i = 0; i < N; i++)
+		CHECK(v.p[i] == i);
+	CHECK(((uintptr_t)v.p - sizeof(assay_owned)) % HUGE == 0);
+	char *column = assay_pages_grow(assay_pages_grow(NULL, HUGE / 2), 2 * HUGE);
+	CHECK(((uintptr_t)column - HEAD) % HUGE == 0);
+	char *large = assay_alloc(&a, HUGE), *next = assay_alloc(&a, HUGE / 4);
+	CHECK(next == large + HUGE && !large[HUGE - 1] && !next[HUGE / 4 - 1]);
+	assay_arena_free(&a);
+	assay_pages_free(column);
 	assay_vec_free(&v);
 	return 0;
 }

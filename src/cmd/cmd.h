@@ -107,10 +107,9 @@ void assay_cmd_losses(const assay_run *run);
 /* Read and analysed with the usual options; losses are said. */
 assay_run *assay_cmd_analyse(char **operands, int n);
 /* The same, but that of jobs of many ranks only some have events: those of a list (--ranks), else
- * those worth a look; which, is said. needs: what is found. status: to exit with when it returns
- * NULL. */
+ * those worth a look; which, is said. needs: what is found. printed and status: as below. */
 assay_run *assay_cmd_events(char **operands, int n, const char *ranks, assay_needs needs,
-			    int *status);
+			    bool printed, int *status);
 /* The same, read and not analysed. */
 assay_run *assay_cmd_read_ranks(char **operands, int n, const char *ranks, int *status);
 /* Row of an option table; at: where the list goes in the argument struct. */

@@ -193,10 +193,10 @@ static void say_ranks_shown(const assay_run *run, size_t sources, size_t all)
 }
 
 assay_run *assay_cmd_events(char **operands, int n, const char *ranks, assay_needs needs,
-			    int *status)
+			    bool printed, int *status)
 {
 	const assay_report_opts opts = {.size = sizeof opts, .ranks = ranks};
-	struct wanted w = {&opts, needs, false};
+	struct wanted w = {&opts, needs, printed};
 	assay_err err = {0};
 	assay_run *run = assay_cmd_read_by(read_job, &w, operands, n, &err);
 	*status = run ? ASSAY_EXIT_OK : assay_cmd_status(&err);

@@ -66,7 +66,7 @@ static int path_run(const void *args, char **operands, int n)
 		return ASSAY_EXIT_USAGE;
 	}
 	int status;
-	assay_run *run = assay_cmd_events(operands, n, a->ranks, ASSAY_NEEDS_ORDER, &status);
+	assay_run *run = assay_cmd_events(operands, n, a->ranks, ASSAY_NEEDS_ORDER, true, &status);
 	if (!run)
 		return status;
 	assay_err err = {0};

@@ -207,7 +207,8 @@ static int sql_run(const void *args, char **operands, int n)
 	char *text = take_statement(operands, &n), *kept = operands[n];
 	operands[n] = NULL;
 	int status;
-	assay_run *run = assay_cmd_events(operands, n, a->ranks, ASSAY_NEEDS_FINDINGS, &status);
+	assay_run *run =
+		assay_cmd_events(operands, n, a->ranks, ASSAY_NEEDS_FINDINGS, false, &status);
 	operands[n] = kept;
 	if (!run)
 		return status;

@@ -26,7 +26,7 @@ static int waits_run(const void *args, char **operands, int n)
 	if (!number_of("stream", a->stream, &stream) || !number_of("thread", a->thread, &thread))
 		return ASSAY_EXIT_USAGE;
 	int status;
-	assay_run *run = assay_cmd_events(operands, n, a->ranks, ASSAY_NEEDS_STEPS, &status);
+	assay_run *run = assay_cmd_events(operands, n, a->ranks, ASSAY_NEEDS_STEPS, true, &status);
 	if (!run)
 		return status;
 	assay_waits_query query = {.stream = a->stream ? &stream : NULL,

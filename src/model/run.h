@@ -36,7 +36,8 @@ struct assay_run {
 	assay_part part;
 	assay_arena arena; /* everything handed out that is not in a table */
 	bool analyzed;
-	bool lean;           /* nobody will ask for spare columns: readers may leave them empty */
+	bool lean; /* nobody will ask for spare columns, nor for arrows that correlation ids tell:
+		    * readers may leave them out */
 	bool for_hta;        /* written for HTA: waits that were found count as work there */
 	uint32_t report_top; /* kernels listed in the report */
 	uint32_t in_full;    /* sources that have events, the first ones; 0: all of them */

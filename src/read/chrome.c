@@ -718,6 +718,25 @@ TEST(counters_flows_instants_and_names_are_kept)
 	return 0;
 }
 
+TEST(arrows_from_calls_to_their_work_are_for_writers)
+{
+	static const char text[] =
+		"[{\"ph\":\"s\",\"id\":9,\"cat\":\"ac2g\",\"ts\":1,\"pid\":1,\"tid\":1},"
+		"{\"ph\":\"s\",\"id\":4,\"cat\":\"fwdbwd\",\"ts\":2,\"pid\":1,\"tid\":1}]";
+	for (int lean = 0; lean < 2; lean++) {
+		assay_run *run = assay_run_new();
+		assay_input *in = assay_input_memory(text, sizeof text - 1);
+		run->lean = lean;
+		run->part.source = assay_add_source(run, in, &assay_reader_chrome);
+		CHECK(assay_reader_chrome.read(run, in, NULL));
+		const assay_flow_table *f = &run->part.t.flow;
+		CHECK(f->n == (lean ? 1 : 2) && f->id[f->n - 1] == 4);
+		assay_input_close(in);
+		assay_run_free(run);
+	}
+	return 0;
+}
+
 TEST(what_real_files_get_wrong_is_survived_and_counted)
 {
 	static const char text[] =

@@ -502,6 +502,11 @@ static void add_flow(chrome_worker *w, const chrome_event *ev)
 {
 	if (assay_str_is(ev->cat, "stream_dep")) /* our writer's, made from the waits */
 		return;
+	uint32_t track = thread_of(w, ev);
+	assay_sid cat = text_of(w, ev->cat, ev->cat_escaped);
+	/* correlation ids say the same to all but writers */
+	if (w->moved.lean && assay_str_is(ev->cat, "ac2g"))
+		return;
 	uint32_t r = NEW_ROW(w, flow);
 	assay_flow_table *f = &w->part.t.flow;
 	uint64_t id;
@@ -509,8 +514,8 @@ static void add_flow(chrome_worker *w, const chrome_event *ev)
 		id = ev->id.n ? assay_hash(ev->id.p, ev->id.n, 0) | 1ull << 63 : 0;
 	f->ts[r] = ev->ts;
 	f->id[r] = id;
-	f->track[r] = thread_of(w, ev);
-	f->cat[r] = text_of(w, ev->cat, ev->cat_escaped);
+	f->track[r] = track;
+	f->cat[r] = cat;
 	f->phase[r] = (uint8_t)ev->ph;
 	f->bind[r] = ev->binds;
 }

@@ -111,33 +111,43 @@ int posix_memalign(void **p, size_t to, size_t n)
 #pragma GCC visibility pop
 #endif
 
+/* Mappings are counted by their pages: of one a part may go, or all of it move onto another. */
+static long pages(size_t n)
+{
+	return (long)((n + 4095) / 4096);
+}
+
 void *__real_mmap(void *at, size_t n, int prot, int flags, int fd, off_t from);
 int __real_munmap(void *at, size_t n);
-void *__real_mremap(void *at, size_t n, size_t more, int flags);
+void *__real_mremap(void *at, size_t n, size_t more, int flags, void *to);
 void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t from);
 int __wrap_munmap(void *at, size_t n);
-void *__wrap_mremap(void *at, size_t n, size_t more, int flags);
+void *__wrap_mremap(void *at, size_t n, size_t more, int flags, void *to);
 
 void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t from)
 {
 	if (fails())
 		return errno = ENOMEM, MAP_FAILED;
 	void *p = __real_mmap(at, n, prot, flags, fd, from);
-	atomic_fetch_add(&live, p != MAP_FAILED && !(flags & MAP_FIXED));
+	if (p != MAP_FAILED && !(flags & MAP_FIXED))
+		atomic_fetch_add(&live, pages(n));
 	return p;
 }
 
 int __wrap_munmap(void *at, size_t n)
 {
-	atomic_fetch_sub(&live, 1);
+	atomic_fetch_sub(&live, pages(n));
 	return __real_munmap(at, n);
 }
 
-void *__wrap_mremap(void *at, size_t n, size_t more, int flags)
+void *__wrap_mremap(void *at, size_t n, size_t more, int flags, void *to)
 {
 	if (fails())
 		return errno = ENOMEM, MAP_FAILED;
-	return __real_mremap(at, n, more, flags);
+	void *p = __real_mremap(at, n, more, flags, to);
+	if (p != MAP_FAILED)
+		atomic_fetch_add(&live, (flags & MREMAP_FIXED ? 0 : pages(more)) - pages(n));
+	return p;
 }
 
 /* ------------------------------------------------------------------ scenarios */
