@@ -177,7 +177,8 @@ enum {
 	X(GIVEN, "the input says so")                                                              \
 	X(FORWARD, "gradient of an operator inside it")                                            \
 	X(STARTED, "launched by the thread that started it, outside all other ranges")             \
-	X(INFERRED, "launched by another thread while its own waited; inferred")
+	X(INFERRED, "launched by another thread while its own waited; inferred")                   \
+	X(NODE, "of a graph, whose node was made inside it")
 
 /* Rows of the timeline derived from GPU work, by the names viewers use. */
 #define ASSAY_DERIVED_ROWS(X)                                                                      \

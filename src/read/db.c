@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fmt.h"
 #include "base/num.h"
 #include "base/sqlite.h"
 #include "base/test.h"
@@ -455,7 +456,16 @@ bool assay_db_pay(assay_db *db, const assay_db *split, uint64_t text)
 	return true;
 }
 
-void assay_db_tell_unread(assay_db *db, bool (*dull)(assay_str table))
+static void list_rows(assay_db *db, const char **list, uint64_t rows, const char *of)
+{
+	char count[ASSAY_FMT];
+	if (rows)
+		*list = assay_printf(&db->scratch, "%s%s%s (%s rows)", *list, **list ? ", " : "",
+				     of, assay_fmt_count(count, rows));
+}
+
+void assay_db_tell_unread(assay_db *db, bool (*dull)(assay_str table), uint64_t passed,
+			  const char *of)
 {
 	const char *list = "";
 	for (size_t i = 0; i < db->names.n; i++) {
@@ -463,10 +473,12 @@ void assay_db_tell_unread(assay_db *db, bool (*dull)(assay_str table))
 		if (db->asked.p[i] || !db->roots.p[i] || dull(name) ||
 		    assay_str_starts(name, "sqlite_"))
 			continue;
-		if (assay_db_select(db, name.p, ASSAY_DB_COLUMNS("")) && assay_db_next(db))
-			list = assay_printf(&db->scratch, "%s%s%s", list, *list ? ", " : "",
-					    name.p);
+		uint64_t rows = 0;
+		for (assay_db_select(db, name.p, ASSAY_DB_COLUMNS("")); assay_db_next(db);)
+			rows++;
+		list_rows(db, &list, rows, name.p);
 	}
+	list_rows(db, &list, passed, of);
 	if (*list)
 		assay_meta_add(db->part, "unread", assay_str_of(list));
 }

@@ -365,9 +365,9 @@ static bool is_export(const assay_db *db)
 /* Tables that explain others, or have nothing to do with the program's time. */
 static bool is_dull(assay_str table)
 {
-	static const char *const starts[] = {"ENUM_",          "TARGET_INFO_", "META_DATA_",
-					     "ANALYSIS_",      "EXPORT_",      "NVTX_PAYLOAD_",
-					     "ProcessStreams", "MPI_COMM",     "UnwindMethod"};
+	static const char *const starts[] = {
+		"ENUM_",         "TARGET_INFO_",   "META_DATA_", "ANALYSIS_",    "EXPORT_",
+		"NVTX_PAYLOAD_", "ProcessStreams", "MPI_COMM",   "UnwindMethod", "NIC_ID_MAP"};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(starts); i++)
 		if (assay_str_starts(table, starts[i]))
 			return true;
@@ -388,7 +388,7 @@ static void read_all(nsys *n)
 	read_streams(n);
 	read_ranks(n);
 	n->part->source = n->first;
-	assay_db_tell_unread(n->db, is_dull);
+	assay_db_tell_unread(n->db, is_dull, n->passed, "of processes without GPU work");
 }
 
 /* A process is what its threads and streams tell of. */

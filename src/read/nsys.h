@@ -24,10 +24,12 @@ typedef struct nsys_enum {
 typedef struct nsys {
 	assay_db *db;
 	assay_part *part;
-	uint32_t first; /* row of source that the file is */
-	bool used;      /* the first process has taken that row */
-	int64_t base;   /* nanoseconds since 1970 of time 0 */
-	int64_t shift;  /* that the export added to all times */
+	uint32_t first;  /* row of source that the file is */
+	bool used;       /* the first process has taken that row */
+	bool any;        /* no process has GPU work, calls or ranges: all are taken */
+	uint64_t passed; /* rows of processes that are not taken */
+	int64_t base;    /* nanoseconds since 1970 of time 0 */
+	int64_t shift;   /* that the export added to all times */
 	bool epoch;
 	int64_t only;         /* globalTid of work that does not say whose it is; 0: none */
 	assay_db_ids strings; /* StringIds: id -> string */
@@ -68,7 +70,8 @@ void nsys_read_work(nsys *n);
 /* nsys_host.c: NVTX, names of threads, operating system calls, overhead, metrics, memory, samples.
  */
 void nsys_read_host(nsys *n);
-/* Stacks of a table of call chains: chain id -> row of stack. */
-void nsys_read_chains(nsys *n, const char *table, assay_db_ids *chains);
+/* Stacks of a table of call chains: chain id -> row of stack; those outside Python -> calls, unless
+ * that is NULL. */
+void nsys_read_chains(nsys *n, const char *table, assay_db_ids *chains, assay_db_ids *calls);
 
 #endif

@@ -5,28 +5,38 @@
 
 /* ---- stacks ---- */
 
+/* "[Unknown]" of "[Unknown]": no symbol. */
 static uint32_t code_row(nsys *n, assay_sid function, assay_sid file)
 {
 	bool python = assay_str_ends(assay_pool_get(&n->part->strings, file), ".py");
 	return assay_stacks_code(&n->stacks, python ? ASSAY_CODE_PYTHON : ASSAY_CODE_NATIVE, file,
-				 function, -1, -1);
+				 function == file ? 0 : function, -1, -1);
 }
 
 enum { FRAMES_MAX = 2048 };
 typedef assay_vec(uint32_t) frame_list;
 
-/* Frames come innermost first. */
-static void end_chain(nsys *n, int64_t id, frame_list *frames, assay_db_ids *chains)
+/* Frames come innermost first. With a place for `calls`, those outside Python go there; libraries
+ * between two functions of Python are the interpreter's own. */
+static void end_chain(nsys *n, int64_t id, frame_list *frames, assay_db_ids *chains,
+		      assay_db_ids *calls)
 {
-	uint32_t stack = ASSAY_NO_ROW;
-	for (size_t i = frames->n; i-- > 0;)
-		stack = assay_stacks_call(&n->stacks, stack, frames->p[i], -1);
-	if (frames->n && id >= 0)
+	uint32_t stack = ASSAY_NO_ROW, outside = ASSAY_NO_ROW;
+	for (size_t i = frames->n; i-- > 0;) {
+		bool python = n->part->t.code.kind[frames->p[i]] == ASSAY_CODE_PYTHON;
+		uint32_t *chain = calls && !python ? &outside : &stack;
+		*chain = assay_stacks_call(&n->stacks, *chain, frames->p[i], -1);
+		if (python)
+			outside = ASSAY_NO_ROW;
+	}
+	if (stack != ASSAY_NO_ROW && id >= 0)
 		assay_db_ids_set(chains, id, stack);
+	if (outside != ASSAY_NO_ROW && id >= 0)
+		assay_db_ids_set(calls, id, outside);
 	frames->n = 0;
 }
 
-void nsys_read_chains(nsys *n, const char *table, assay_db_ids *chains)
+void nsys_read_chains(nsys *n, const char *table, assay_db_ids *chains, assay_db_ids *calls)
 {
 	frame_list frames = {0};
 	int64_t id = -1;
@@ -34,29 +44,39 @@ void nsys_read_chains(nsys *n, const char *table, assay_db_ids *chains)
 	     assay_db_next(n->db);) {
 		int64_t next = assay_db_int(n->db, 0, -1);
 		if (next != id)
-			end_chain(n, id, &frames, chains);
+			end_chain(n, id, &frames, chains, calls);
 		id = next;
 		if (frames.n < FRAMES_MAX)
 			*assay_push(&frames) = code_row(n, nsys_string(n, 1), nsys_string(n, 2));
 	}
-	end_chain(n, id, &frames, chains);
+	end_chain(n, id, &frames, chains, calls);
 	assay_vec_free(&frames);
+}
+
+/* Of processes without GPU work nothing is read, unless there are no others. */
+static bool is_taken(nsys *n, int64_t global)
+{
+	bool taken = nsys_process(n, global, n->any);
+	n->passed += !taken;
+	return taken;
 }
 
 /* cpuCycles 1 is a sample of time; other rows carry the stack of a scheduling event. */
 static void read_samples(nsys *n)
 {
-	assay_db_ids chains = {0};
-	nsys_read_chains(n, "SAMPLING_CALLCHAINS", &chains);
+	assay_db_ids chains = {0}, calls = {0};
+	nsys_read_chains(n, "SAMPLING_CALLCHAINS", &chains, &calls);
 	for (assay_db_select(n->db, "COMPOSITE_EVENTS",
 			     ASSAY_DB_COLUMNS("id", "start", "globalTid", "cpuCycles"));
 	     assay_db_next(n->db);) {
 		int64_t ts, tid = assay_db_int(n->db, 2, 0);
 		if (assay_db_int(n->db, 3, 0) == 0 || !assay_db_i64(n->db, 1, &ts) ||
-		    !nsys_process(n, tid, false))
+		    !is_taken(n, tid))
 			continue;
 		uint32_t track = nsys_thread(n, tid);
-		uint32_t stack = assay_db_ids_get(&chains, assay_db_int(n->db, 0, -1));
+		int64_t chain = assay_db_int(n->db, 0, -1);
+		uint32_t stack = assay_db_ids_get(&chains, chain);
+		uint32_t outside = assay_db_ids_get(&calls, chain);
 		uint32_t r = assay_add(&n->part->t, ASSAY_T_sample);
 		assay_sample_table *s = &n->part->t.sample;
 		s->ts[r] = ts;
@@ -64,12 +84,14 @@ static void read_samples(nsys *n)
 		s->track[r] = track;
 		s->count[r] = 1;
 		s->state[r] = ASSAY_THREAD_RUNNING;
-		if (stack != ASSAY_MAP_ABSENT) {
+		if (stack != ASSAY_MAP_ABSENT)
 			s->stack[r] = stack;
-			s->native[r] = n->part->t.stack.code[stack];
-		}
+		if (outside != ASSAY_MAP_ABSENT)
+			s->calls[r] = outside;
+		s->native[r] = assay_stacks_library(n->part, s->calls[r]);
 	}
 	assay_db_ids_free(&chains);
+	assay_db_ids_free(&calls);
 }
 
 /* ---- NVTX ---- */
@@ -297,7 +319,7 @@ static void read_spans(nsys *n, const span_table *s)
 		columns[count++] = s->args[i];
 	for (assay_db_select(n->db, s->table, columns, count); assay_db_next(n->db);) {
 		int64_t ts, dur, tid = assay_db_int(n->db, 2, 0);
-		if (!nsys_process(n, tid, false) || !nsys_span(n, 0, &ts, &dur))
+		if (!is_taken(n, tid) || !nsys_span(n, 0, &ts, &dur))
 			continue;
 		uint32_t track = nsys_thread(n, tid);
 		uint32_t h = assay_rocprof_host(n->part, s->kind, 0, 0, assay_str_of(s->category));
@@ -311,6 +333,15 @@ static void read_spans(nsys *n, const span_table *s)
 }
 
 /* ---- devices ---- */
+
+static void add_counter(nsys *n, uint32_t track, int64_t ts, assay_sid name, double value)
+{
+	uint32_t r = assay_add(&n->part->t, ASSAY_T_counter);
+	n->part->t.counter.ts[r] = ts;
+	n->part->t.counter.track[r] = track;
+	n->part->t.counter.name[r] = name;
+	n->part->t.counter.value[r] = value;
+}
 
 static void read_metrics(nsys *n)
 {
@@ -332,13 +363,87 @@ static void read_metrics(nsys *n)
 		uint32_t name = assay_map_get(
 			&name_of, (uint64_t)type << 16 ^ (uint64_t)assay_db_int(n->db, 2, 0));
 		uint32_t track = assay_track(n->part, ASSAY_TRACK_TELEMETRY, type & 0xff, -1, 0, 0);
-		uint32_t r = assay_add(&n->part->t, ASSAY_T_counter);
-		n->part->t.counter.ts[r] = assay_db_int(n->db, 0, 0);
-		n->part->t.counter.track[r] = track;
-		n->part->t.counter.name[r] = name == ASSAY_MAP_ABSENT ? 0 : name;
-		n->part->t.counter.value[r] = value;
+		add_counter(n, track, assay_db_int(n->db, 0, 0),
+			    name == ASSAY_MAP_ABSENT ? 0 : name, value);
 	}
 	assay_map_free(&name_of);
+}
+
+typedef struct nic_names {
+	assay_map metric; /* list and place -> name */
+	assay_map nic;    /* number in NIC_ID_MAP -> name */
+	assay_map global; /* and in NET_NIC_METRIC */
+} nic_names;
+
+static uint64_t metric_key(int64_t list, int64_t place)
+{
+	int64_t key[] = {list, place};
+	return assay_hash(key, sizeof key, 0);
+}
+
+static void read_nic_names(nsys *n, nic_names *names)
+{
+	for (assay_db_select(n->db, "TARGET_INFO_NETWORK_METRICS",
+			     ASSAY_DB_COLUMNS("metricsListId", "metricsIdx", "name"));
+	     assay_db_next(n->db);)
+		*assay_map_at(&names->metric,
+			      metric_key(assay_db_int(n->db, 0, -1), assay_db_int(n->db, 1, -1))) =
+			assay_intern(&n->part->strings, assay_db_text(n->db, 2));
+	for (assay_db_select(n->db, "TARGET_INFO_NIC_INFO", ASSAY_DB_COLUMNS("nicId", "name"));
+	     assay_db_next(n->db);)
+		*assay_map_at(&names->nic, (uint64_t)assay_db_int(n->db, 0, -1)) =
+			assay_intern(&n->part->strings, assay_db_text(n->db, 1));
+	for (assay_db_select(n->db, "NIC_ID_MAP", ASSAY_DB_COLUMNS("nicId", "globalId"));
+	     assay_db_next(n->db);) {
+		uint32_t name = assay_map_get(&names->nic, (uint64_t)assay_db_int(n->db, 0, -1));
+		if (name != ASSAY_MAP_ABSENT)
+			*assay_map_at(&names->global, (uint64_t)assay_db_int(n->db, 1, 0)) = name;
+	}
+}
+
+/* "mlx5_0 port 1 IB: Bytes sent" */
+static assay_sid nic_counter_name(nsys *n, const nic_names *names, int64_t global, int64_t port,
+				  uint64_t metric)
+{
+	uint32_t nic = assay_map_get(&names->global, (uint64_t)global);
+	uint32_t what = assay_map_get(&names->metric, metric);
+	const char *of = nic == ASSAY_MAP_ABSENT ? "NIC" : assay_pool_get(&n->part->strings, nic).p;
+	const char *text =
+		what == ASSAY_MAP_ABSENT ? "" : assay_pool_get(&n->part->strings, what).p;
+	return assay_intern_z(&n->part->strings, assay_printf(&n->db->scratch, "%s port %lld %s",
+							      of, (long long)port, text));
+}
+
+/* What a network card counted from start to end: at the start, of no device. */
+static void read_nics(nsys *n)
+{
+	nic_names names = {0};
+	assay_map made = {0};
+	read_nic_names(n, &names);
+	n->part->source = n->first;
+	uint32_t track = ASSAY_NO_ROW;
+	for (assay_db_select(n->db, "NET_NIC_METRIC",
+			     ASSAY_DB_COLUMNS("start", "globalId", "portId", "metricsListId",
+					      "metricsIdx", "value"));
+	     assay_db_next(n->db);) {
+		int64_t ts, global = assay_db_int(n->db, 1, 0), port = assay_db_int(n->db, 2, 0);
+		uint64_t metric =
+			metric_key(assay_db_int(n->db, 3, -1), assay_db_int(n->db, 4, -1));
+		double value;
+		if (!assay_db_i64(n->db, 0, &ts) || !assay_db_f64(n->db, 5, &value))
+			continue;
+		uint64_t key[] = {(uint64_t)global, (uint64_t)port, metric};
+		uint32_t *name = assay_map_at(&made, assay_hash(key, sizeof key, 0));
+		if (*name == ASSAY_MAP_ABSENT)
+			*name = nic_counter_name(n, &names, global, port, metric);
+		if (track == ASSAY_NO_ROW)
+			track = assay_track(n->part, ASSAY_TRACK_TELEMETRY, -1, -1, 0, 0);
+		add_counter(n, track, ts, *name, value);
+	}
+	assay_map_free(&made);
+	assay_map_free(&names.metric);
+	assay_map_free(&names.nic);
+	assay_map_free(&names.global);
 }
 
 static void read_memory(nsys *n)
@@ -368,10 +473,12 @@ static void read_memory(nsys *n)
 void nsys_read_host(nsys *n)
 {
 	read_nvtx(n);
+	n->any = !n->used;
 	for (size_t i = 0; i < ASSAY_COUNT_OF(spans); i++)
 		read_spans(n, &spans[i]);
 	read_samples(n);
 	read_memory(n);
 	read_metrics(n);
+	read_nics(n);
 	read_names(n);
 }

@@ -355,7 +355,7 @@ void nsys_read_work(nsys *n)
 {
 	assay_db_ids chains = {0};
 	assay_map by_sync = {0};
-	nsys_read_chains(n, "CUDA_CALLCHAINS", &chains);
+	nsys_read_chains(n, "CUDA_CALLCHAINS", &chains, NULL);
 	n->only = only_process(n);
 	read_kernels(n);
 	read_copies(n);

@@ -26,7 +26,7 @@ static bool fits_packet(const assay_field *f)
 		PF_PACKET_ZLIB,         PF_PACKET_DEFAULTS,  PF_PACKET_TRACK,
 		PF_PACKET_GPU_COUNTERS, PF_PACKET_GPU_STAGE, PF_PACKET_ZSTD,
 		PF_PACKET_SAMPLE,       PF_PACKET_STREAMED,  PF_PACKET_CHROME,
-		PF_PACKET_FTRACE};
+		PF_PACKET_FTRACE,       PF_PACKET_GPU_INFO};
 	static const uint8_t numbers[] = {PF_PACKET_TIMESTAMP, PF_PACKET_SEQUENCE, PF_PACKET_FLAGS,
 					  PF_PACKET_CLOCK_ID, PF_PACKET_PID};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(messages); i++)
@@ -54,7 +54,7 @@ static int look_at_packet(assay_str message)
 		    f.number == PF_PACKET_CLOCKS || f.number == PF_PACKET_INTERNED ||
 		    f.number == PF_PACKET_GPU_STAGE || f.number == PF_PACKET_GPU_COUNTERS ||
 		    f.number == PF_PACKET_SAMPLE || f.number == PF_PACKET_STREAMED ||
-		    f.number == PF_PACKET_CHROME)
+		    f.number == PF_PACKET_CHROME || f.number == PF_PACKET_GPU_INFO)
 			found |= TELLING;
 		if (f.number == PF_PACKET_ZLIB || f.number == PF_PACKET_ZSTD)
 			found |= FRAMED | TELLING;

@@ -126,6 +126,9 @@ static void read_extdata(assay_rocpd_instance *x, uint32_t g)
 			t->context[g] = assay_rocprof_u32(x->part, v, UINT32_MAX);
 		} else if (assay_str_is(key, "size") && assay_str_is(raw, "null")) {
 			t->bytes[g] = NO_SIZE;
+		} else if (number && t->kind[g] == ASSAY_GPU_KERNEL && v <= INT64_MAX &&
+			   assay_str_is(key, "size")) {
+			t->bytes[g] = (int64_t)v;
 		} else {
 			assay_jsonw_key(&x->args, assay_json_unescape(&x->db->scratch, key));
 			if (!assay_jsonw_copy_known(&x->args, raw, &x->db->scratch, &x->forms))
@@ -433,7 +436,7 @@ static bool rocpd_read(assay_db *db)
 	}
 	db->part->source = first;
 	db->guid = NULL;
-	assay_db_tell_unread(db, is_dull);
+	assay_db_tell_unread(db, is_dull, 0, "");
 	bool any = found.n > 0;
 	assay_vec_free(&found);
 	return any;
@@ -517,7 +520,7 @@ static const char *const rows[] = {
 	"rocpd_info_node%s VALUES(1,'g',0,'m','host1')",
 	"rocpd_info_process%s(id,guid,nid,pid,command) VALUES(77,'g',1,77,'train')",
 	"rocpd_info_thread%s VALUES(78,'g',1,1,77,78,'main')",
-	"rocpd_info_agent%s VALUES(0,'g',1,77,'CPU',0,0,'EPYC','EPYC','{}'),(2,'g',1,77,'GPU',2,2,'gfx942','AMD Instinct MI300X','{\"cu_count\":304,\"wave_front_size\":64}')",
+	"rocpd_info_agent%s VALUES(0,'g',1,77,'CPU',0,0,'EPYC','EPYC','{}'),(2,'g',1,77,'GPU',2,2,'gfx942','AMD Instinct MI300X','{\"cu_count\":304,\"wave_front_size\":64,\"local_mem_size\":0,\"mem_banks\":[{\"heap_type\":1,\"size_in_bytes\":206141652992}]}')",
 	"rocpd_info_stream%s VALUES(0,'g',1,77,'default stream'),(3,'g',1,77,'Stream 3')",
 	"rocpd_info_pmc%s(id,guid,name) VALUES(1,'g','SQ_WAVES')",
 	"rocpd_info_kernel_symbol%s VALUES(7,'g','_Z3addv.kd','add()',32,8,4)",
@@ -604,6 +607,7 @@ static int check_rows(assay_run *run)
 	CHECK(t->alloc.bytes[0] == 256 && t->alloc.bytes[1] == -256 && t->alloc.device[1] == 2);
 	CHECK(t->pmc.value[0] == 12.5 && t->pmc.dispatch[0] == 1 && t->pmc.corr[0] == 4);
 	CHECK(t->device.n == 1 && t->device.id[0] == 2 && t->device.units[0] == 304);
+	CHECK_EQ(t->device.memory[0], 206141652992); /* local_mem_size is 0 in real files */
 	CHECK(assay_str_is(assay_meta_get(run, "node.hostname"), "host1"));
 	CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_number], 1);
 	CHECK_EQ(run->part.issues[ASSAY_ISSUE_no_duration], 1);

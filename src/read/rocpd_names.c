@@ -184,6 +184,7 @@ static void read_device_details(assay_rocpd_instance *x, uint32_t device, int co
 	assay_json j = assay_rocpd_json(x, column);
 	assay_device_table *t = &x->part->t.device;
 	assay_str key;
+	uint64_t banks = 0;
 	int64_t v;
 	if (assay_json_peek(&j) != '{')
 		return;
@@ -191,7 +192,9 @@ static void read_device_details(assay_rocpd_instance *x, uint32_t device, int co
 		bool units = assay_str_is(key, "cu_count"),
 		     warp = assay_str_is(key, "wave_front_size");
 		bool memory = assay_str_is(key, "local_mem_size");
-		if (!units && !warp && !memory)
+		if (assay_str_is(key, "mem_banks") && assay_json_peek(&j) == '[')
+			banks = assay_rocprof_banks(&j);
+		else if (!units && !warp && !memory)
 			assay_json_skip(&j, NULL);
 		else if (!assay_json_i64(&j, &v) || v <= 0)
 			continue;
@@ -200,6 +203,8 @@ static void read_device_details(assay_rocpd_instance *x, uint32_t device, int co
 		else if (v <= INT32_MAX)
 			*(units ? &t->units[device] : &t->warp[device]) = (int32_t)v;
 	}
+	if (t->memory[device] < 0 && banks && banks <= INT64_MAX)
+		t->memory[device] = (int64_t)banks;
 }
 
 static int64_t first_known(assay_rocpd_instance *x, int from, int n)

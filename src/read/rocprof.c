@@ -148,6 +148,25 @@ static assay_sid barrier_args(assay_part *p, const assay_rocprof_barrier *b)
 	return args;
 }
 
+uint64_t assay_rocprof_banks(assay_json *j)
+{
+	uint64_t sum = 0, n;
+	assay_str key;
+	for (assay_json_enter(j, '['); assay_json_element(j);) {
+		if (assay_json_peek(j) != '{') {
+			assay_json_skip(j, NULL);
+			continue;
+		}
+		for (assay_json_enter(j, '{'); assay_json_member(j, &key);) {
+			if (assay_str_is(key, "size_in_bytes"))
+				sum += assay_json_u64(j, &n) ? n : 0;
+			else
+				assay_json_skip(j, NULL);
+		}
+	}
+	return sum;
+}
+
 bool assay_rocprof_is_wait(assay_str operation)
 {
 	return assay_str_find_nocase(operation, "wait") >= 0;

@@ -3,6 +3,7 @@
 #ifndef ASSAY_READ_ROCPROF_H
 #define ASSAY_READ_ROCPROF_H
 
+#include "base/json.h"
 #include "model/run.h"
 
 /* Kind of a host span from the name of its domain: hip_api, HIP_RUNTIME_API_EXT, MARKER_CORE_API...
@@ -27,6 +28,9 @@ uint32_t assay_rocprof_host(assay_part *p, assay_host_kind kind, uint64_t corr, 
 
 /* A GPU, once for each source and number. */
 uint32_t assay_rocprof_device(assay_part *p, int64_t id);
+
+/* Bytes of an agent's memory banks, a list of JSON: its memory, where local_mem_size is 0. */
+uint64_t assay_rocprof_banks(assay_json *j);
 
 /* What the GPU's queue was given for hipEventRecord or hipStreamWaitEvent. */
 typedef struct assay_rocprof_barrier {

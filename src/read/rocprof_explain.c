@@ -88,25 +88,6 @@ static assay_str read_text(assay_rocprof_process *p, assay_json *j)
 	return (assay_str){"", 0};
 }
 
-static uint64_t bank_bytes(assay_json *j)
-{
-	uint64_t sum = 0, n;
-	assay_str key;
-	for (assay_json_enter(j, '['); assay_json_element(j);) {
-		if (assay_json_peek(j) != '{') {
-			assay_json_skip(j, NULL);
-			continue;
-		}
-		for (assay_json_enter(j, '{'); assay_json_member(j, &key);) {
-			if (assay_str_is(key, "size_in_bytes"))
-				sum += assay_json_u64(j, &n) ? n : 0;
-			else
-				assay_json_skip(j, NULL);
-		}
-	}
-	return sum;
-}
-
 static void read_agent_member(assay_rocprof_process *p, assay_rocprof_agent *a, assay_str key,
 			      assay_json *j)
 {
@@ -135,7 +116,7 @@ static void read_agent_member(assay_rocprof_process *p, assay_rocprof_agent *a, 
 		return;
 	}
 	if (assay_str_is(key, "mem_banks") && assay_json_peek(j) == '[')
-		a->banks = bank_bytes(j);
+		a->banks = assay_rocprof_banks(j);
 	else
 		assay_json_skip(j, NULL);
 }

@@ -377,6 +377,7 @@ void assay_scopes(assay_run *run, const assay_scope_opts *opts)
 	scopes_name_given(&s);
 	for (uint32_t g = 0; g < t->gpu.n; g++)
 		scope_work(&s, g);
+	scopes_of_graphs(&s);
 	scopes_of_events(&s);
 	free_all(&s);
 }

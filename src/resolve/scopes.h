@@ -92,6 +92,9 @@ void scopes_hand_over(scopes *s);
 /* scopes_joined.c: lines that are one thread, in thread; false when there are none. */
 bool scopes_join_lines(scopes *s);
 
+/* scopes_graphs.c: work of graphs, below the scope of its launch. */
+void scopes_of_graphs(scopes *s);
+
 /* scopes_given.c */
 void scopes_take_given(scopes *s);
 void scopes_name_given(scopes *s);

@@ -619,5 +619,5 @@ const assay_writer assay_writer_chrome = {
 	.page = "chrome-out",
 	.write = chrome_write,
 	.lacks = ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES |
-		 ASSAY_LACKS_RECORDING,
+		 ASSAY_LACKS_RECORDING | ASSAY_LACKS_BELOW_ZERO,
 };

@@ -394,13 +394,26 @@ static void index_calls(perfetto *p)
 			      assay_corr_key(p->t->track.source[e->track[i]], e->corr[i])) = i;
 }
 
+static int64_t before_zero(const perfetto *p)
+{
+	int64_t least = 0;
+	for (uint32_t i = 0; i < p->t->source.n; i++) {
+		const assay_source_clock *c = &p->at.clocks.source[i];
+		int64_t first =
+			c->first <= c->last ? assay_source_absolute(&p->at, i, c->first) : 0;
+		least = first < least ? first : least;
+	}
+	return least == INT64_MIN ? INT64_MAX : -least;
+}
+
 static bool perfetto_write(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err)
 {
-	(void)left, (void)err;
 	perfetto p = {.run = run, .t = &run->part.t, .out = out};
 	assay_map seen = {0};
 	p.grids = assay_grids_of(run, &p.scratch);
 	assay_source_places_find(&p.at, run, &p.scratch);
+	p.moved = before_zero(&p);
+	assay_leave_out(left, p.moved != 0, ASSAY_NEW_ORIGIN);
 	p.many = has_many_processes(p.t);
 	find_writers(&p);
 	place_streams(&p);
@@ -412,6 +425,8 @@ static bool perfetto_write(const assay_run *run, FILE *out, assay_left_out *left
 	put_counters(&p, &seen);
 	perfetto_put_samples(&p);
 	perfetto_flush(&p);
+	bool any = p.sequence || assay_fail(err, ASSAY_UNKNOWN, 0,
+					    "there is nothing to write: no device, no event");
 	assay_map_free(&seen);
 	assay_map_free(&p.named);
 	assay_map_free(&p.event_calls);
@@ -420,7 +435,7 @@ static bool perfetto_write(const assay_run *run, FILE *out, assay_left_out *left
 	assay_protow_free(&p.w);
 	assay_arena_free(&p.one);
 	assay_arena_free(&p.scratch);
-	return true;
+	return any;
 }
 
 const assay_writer assay_writer_perfetto = {
@@ -432,7 +447,7 @@ const assay_writer assay_writer_perfetto = {
 	.write = perfetto_write,
 	.lacks = ASSAY_LACKS_MEMORY | ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS |
 		 ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES | ASSAY_LACKS_FACTS |
-		 ASSAY_LACKS_RECORDING,
+		 ASSAY_LACKS_RECORDING | ASSAY_LACKS_UNNUMBERED,
 };
 
 /* ------------------------------------------------------------------ tests */
@@ -500,11 +515,17 @@ TEST(streams_with_handles_for_numbers_keep_an_order_of_32_bits)
 	return 0;
 }
 
-TEST(nothing_is_written_of_nothing)
+TEST(nothing_is_no_trace)
 {
 	assay_run *run = assay_run_new();
+	assay_err err = {0};
 	char *text;
-	CHECK_EQ(written(run, &text).n, 0);
+	size_t n;
+	FILE *out = open_memstream(&text, &n);
+	CHECK(out && !perfetto_write(run, out, NULL, &err));
+	fclose(out);
+	CHECK_EQ(n, 0);
+	CHECK(strstr(err.text, "nothing to write") != NULL);
 	free(text);
 	assay_run_free(run);
 	return 0;

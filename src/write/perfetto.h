@@ -141,6 +141,7 @@ typedef struct perfetto {
 	struct perfetto_crew *crew;
 	uint32_t *place; /* by track: among all of them, by number */
 	assay_grids grids;
+	int64_t moved;     /* what is added to all times: there are none before 0 */
 	int32_t *writer;   /* by sequence: a process of it; 0 when its first packet is written */
 	uint32_t sequence; /* of the packet being written: row of source of its process, and 1 */
 	bool many;         /* several processes, which names must tell apart */

@@ -1,6 +1,8 @@
 /* Packets of Perfetto's format, and the numbers in them. */
 #include "write/perfetto.h"
 
+#include "base/num.h"
+
 enum { FLUSH = 1 << 16 };
 
 void perfetto_flush(perfetto *p)
@@ -45,7 +47,7 @@ void perfetto_close_packet(perfetto *p, size_t packet)
 
 uint64_t perfetto_absolute(const perfetto *p, uint32_t source, int64_t ts)
 {
-	int64_t at = assay_source_absolute(&p->at, source, ts);
+	int64_t at = assay_wrap_add(assay_source_absolute(&p->at, source, ts), p->moved);
 	return at < 0 ? 0 : (uint64_t)at;
 }
 

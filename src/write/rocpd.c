@@ -115,8 +115,15 @@ static void put_node(rocpd *o)
 /* Its number is its id. Processes without one get one that no other has. */
 static int64_t process_id(rocpd *o, int64_t pid)
 {
+	static const struct {
+		const char *key;
+		int column;
+	} times[] = {{"process.init", ROCPD_info_process_init},
+		     {"process.fini", ROCPD_info_process_fini},
+		     {"process.start", ROCPD_info_process_start},
+		     {"process.end", ROCPD_info_process_end}};
 	uint32_t *known = assay_map_at(&o->process_of, (uint64_t)pid);
-	int64_t ppid, id = pid >= 0 ? pid : INT32_MAX - (int64_t)o->process_of.n;
+	int64_t at, ppid, id = pid >= 0 ? pid : INT32_MAX - (int64_t)o->process_of.n;
 	if (*known != ASSAY_MAP_ABSENT)
 		return id;
 	*known = 1;
@@ -125,6 +132,9 @@ static int64_t process_id(rocpd *o, int64_t pid)
 	if (assay_str_i64(fact(o, "process.ppid"), &ppid))
 		SET(o, info_process, ppid, ppid);
 	SET_TEXT(o, info_process, command, fact(o, "process.command"));
+	for (size_t i = 0; i < ASSAY_COUNT_OF(times); i++)
+		if (assay_str_i64(fact(o, times[i].key), &at))
+			rocpd_set_i64(&o->db, ROCPD_T_info_process, times[i].column, at + o->shift);
 	rocpd_put(&o->db, ROCPD_T_info_process, id);
 	return id;
 }
@@ -490,8 +500,9 @@ static assay_str work_extdata(rocpd *o, uint32_t g)
 {
 	const assay_gpu_table *t = &o->t->gpu;
 	assay_str args = assay_text(o->run, t->args[g]);
-	bool sizeless = t->kind[g] != ASSAY_GPU_KERNEL && t->bytes[g] < 0;
-	bool plain = !t->graph[g] && !t->graph_node[g] && t->context[g] == UINT32_MAX && !sizeless;
+	bool kernel = t->kind[g] == ASSAY_GPU_KERNEL, sized = t->bytes[g] >= 0;
+	bool plain =
+		!t->graph[g] && !t->graph_node[g] && t->context[g] == UINT32_MAX && kernel != sized;
 	if (plain && !args.n)
 		return args;
 	o->json.out.n = 0;
@@ -504,7 +515,9 @@ static assay_str work_extdata(rocpd *o, uint32_t g)
 		assay_jsonw_u64(&o->json, "graph_node_id", t->graph_node[g]);
 	if (t->context[g] != UINT32_MAX)
 		assay_jsonw_u64(&o->json, "context", t->context[g]);
-	if (sizeless) /* the column has to have a number */
+	if (kernel && sized)
+		assay_jsonw_i64(&o->json, "size", t->bytes[g]);
+	if (!kernel && !sized) /* the column has to have a number */
 		assay_jsonw_null(&o->json, "size");
 	assay_arena_reset(&o->scratch);
 	assay_json j = assay_json_members(&o->scratch, args);
@@ -875,5 +888,5 @@ const assay_writer assay_writer_rocpd = {
 	.back = "calls, ranges, operators, work, memory, hardware counters",
 	.page = "rocpd",
 	.write = rocpd_write,
-	.lacks = ASSAY_LACKS_AS_ROCPROF,
+	.lacks = ASSAY_LACKS_AS_ROCPROF | ASSAY_LACKS_UNNUMBERED,
 };

@@ -455,7 +455,7 @@ static void leave_out(const writer *w, assay_left_out *left)
 	for (size_t i = 0; i < t->gpu.n; i++) {
 		args += t->gpu.args[i] != 0;
 		ids += t->gpu.external[i] != 0;
-		sizes += t->gpu.kind[i] != ASSAY_GPU_KERNEL && t->gpu.bytes[i] >= 0;
+		sizes += t->gpu.bytes[i] >= 0;
 		contexts += t->gpu.context[i] != UINT32_MAX;
 		graphs += t->gpu.graph[i] || t->gpu.graph_node[i];
 	}
@@ -475,7 +475,7 @@ static void leave_out(const writer *w, assay_left_out *left)
 	assay_leave_out(left, ranges, "ranges' ends by id, which end as ranges of a thread");
 	assay_leave_out(left, args, "rows' arguments");
 	assay_leave_out(left, ids, "External ids");
-	assay_leave_out(left, sizes, "sizes of copies and memsets");
+	assay_leave_out(left, sizes, "sizes of GPU work");
 	assay_leave_out(left, contexts, "contexts of GPU work");
 	assay_leave_out(left, graphs, "graphs that GPU work is of");
 	assay_leave_out(left, threads, "threads of memory events");
@@ -520,7 +520,7 @@ const assay_writer assay_writer_rocprof_csv = {
 	.back = "calls, ranges, work, memory, hardware counters of AMD devices",
 	.page = "rocprof_csv",
 	.write_folder = rocprof_csv_write,
-	.lacks = ASSAY_LACKS_AS_ROCPROF,
+	.lacks = ASSAY_LACKS_AS_ROCPROF | ASSAY_LACKS_BELOW_ZERO,
 };
 
 TEST(architectures_are_numbers_as_rocprofv3_writes_them)

@@ -43,6 +43,9 @@ enum {
 	ASSAY_LACKS_PAUSES = 1 << 21,
 	ASSAY_LACKS_UNENDED = 1 << 22,
 	ASSAY_LACKS_RECORDS = 1 << 23,
+	ASSAY_LACKS_UNNUMBERED = 1 << 24,  /* threads without a number, or of such a process */
+	ASSAY_LACKS_NAMED_LINES = 1 << 25, /* threads without a number of their own */
+	ASSAY_LACKS_BELOW_ZERO = 1 << 26,  /* threads' numbers below zero: hashes, in XPlane */
 	/* what only recordings and vendors' databases say */
 	ASSAY_LACKS_RECORDING =
 		ASSAY_LACKS_LEDGER | ASSAY_LACKS_PAUSES | ASSAY_LACKS_UNENDED | ASSAY_LACKS_RECORDS,

@@ -144,6 +144,50 @@ static uint64_t records(const assay_run *run)
 	return run->part.t.event_record.n + run->part.t.barrier.n;
 }
 
+static bool is_unnumbered(const assay_track_table *t, uint32_t track)
+{
+	return t->tid[track] < 0 || t->pid[track] < 0;
+}
+
+static bool is_named_line(const assay_track_table *t, uint32_t track)
+{
+	return t->tid[track] == -1;
+}
+
+static bool is_below_zero(const assay_track_table *t, uint32_t track)
+{
+	return t->tid[track] < -1;
+}
+
+/* Threads of this kind with spans. */
+static uint64_t threads(const assay_run *run, bool (*is)(const assay_track_table *, uint32_t))
+{
+	const assay_tables *t = &run->part.t;
+	assay_map seen = {0};
+	for (size_t i = 0; i < t->host.n; i++)
+		if (t->track.kind[t->host.track[i]] == ASSAY_TRACK_THREAD &&
+		    is(&t->track, t->host.track[i]))
+			*assay_map_at(&seen, t->host.track[i]) = 1;
+	uint64_t n = seen.n;
+	assay_map_free(&seen);
+	return n;
+}
+
+static uint64_t unnumbered(const assay_run *run)
+{
+	return threads(run, is_unnumbered);
+}
+
+static uint64_t named_lines(const assay_run *run)
+{
+	return threads(run, is_named_line);
+}
+
+static uint64_t below_zero(const assay_run *run)
+{
+	return threads(run, is_below_zero);
+}
+
 static const struct {
 	unsigned lack;
 	uint64_t (*count)(const assay_run *run);
@@ -172,6 +216,10 @@ static const struct {
 	{ASSAY_LACKS_PAUSES, count_off, "pauses of the recording"},
 	{ASSAY_LACKS_UNENDED, unended, "calls and work that never ended"},
 	{ASSAY_LACKS_RECORDS, records, "records of events and barriers"},
+	{ASSAY_LACKS_UNNUMBERED, unnumbered,
+	 "threads without a number of theirs or of their process, which get one"},
+	{ASSAY_LACKS_BELOW_ZERO, below_zero, "threads' numbers below zero"},
+	{ASSAY_LACKS_NAMED_LINES, named_lines, "threads without a number, which get one"},
 };
 
 struct assay_left_kind {

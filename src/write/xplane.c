@@ -631,7 +631,7 @@ static bool grouped_folder(const assay_run *run, const char *folder, assay_left_
 enum {
 	XPLANE_LACKS = ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS |
 		       ASSAY_LACKS_STREAMS | ASSAY_LACKS_OTHER_FACTS | ASSAY_LACKS_HANDLES |
-		       ASSAY_LACKS_ERRORS | ASSAY_LACKS_RECORDING,
+		       ASSAY_LACKS_ERRORS | ASSAY_LACKS_RECORDING | ASSAY_LACKS_NAMED_LINES,
 };
 
 const assay_writer assay_writer_xplane_grouped = {

@@ -28,6 +28,17 @@ static bool is_free(const host *h, int64_t id)
 	       assay_map_get(&h->lines, low_half(id)) == ASSAY_MAP_ABSENT;
 }
 
+enum { TAKEN = 1, KEPT_FREE };
+
+/* Threads have the first right to their own numbers; lines from 2^32 on were bands once. */
+static void keep_thread_ids(host *h, const size_t *first)
+{
+	const assay_track_table *t = &h->w->t->track;
+	for (size_t i = 0; i < t->n; i++)
+		if (first[i + 1] > first[i] && t->tid[i] >= 0 && t->tid[i] <= UINT32_MAX)
+			*assay_map_at(&h->lines, low_half(t->tid[i])) = KEPT_FREE;
+}
+
 /* Bands beside a thread count from 2^32, where no thread number is. */
 static int64_t band_id(void *host_)
 {
@@ -36,15 +47,16 @@ static int64_t band_id(void *host_)
 	do
 		id = (1ll << 32) + h->next++;
 	while (!is_free(h, id));
-	*assay_map_at(&h->lines, low_half(id)) = 1;
+	*assay_map_at(&h->lines, low_half(id)) = TAKEN;
 	return id;
 }
 
 static int64_t thread_id(host *h, int64_t tid)
 {
-	if (tid == -1 || !is_free(h, tid)) /* -1: the thread has only a name */
+	bool own = tid != -1 && !xplane_line_is_derived(tid, ASSAY_S("")); /* -1: only a name */
+	if (!own || assay_map_get(&h->lines, low_half(tid)) == TAKEN)
 		return band_id(h);
-	*assay_map_at(&h->lines, low_half(tid)) = 1;
+	*assay_map_at(&h->lines, low_half(tid)) = TAKEN;
 	return tid;
 }
 
@@ -365,7 +377,7 @@ size_t xplane_other_processes(const assay_tables *t, assay_arena *scratch)
 	size_t n = 0;
 	for (size_t i = 0; i < t->host.n; i++) {
 		uint32_t track = t->host.track[i];
-		n += !other[track] && t->track.pid[track] >= 0 && t->track.pid[track] != pid;
+		n += !other[track] && pid >= 0 && t->track.pid[track] != pid;
 		other[track] = 1;
 	}
 	return n;
@@ -401,6 +413,7 @@ void xplane_make_host(xplane_writer *w, xplane_out *out)
 	}
 	for (size_t i = 0; i < t->track.n; i++)
 		first[i + 1] += first[i];
+	keep_thread_ids(&h, first);
 	size_t *next = assay_alloc(&w->scratch, (t->track.n + 1) * sizeof *next);
 	memcpy(next, first, t->track.n * sizeof *next);
 	for (uint32_t i = 0; i < n; i++)

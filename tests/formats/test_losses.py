@@ -31,8 +31,9 @@ COLUMNS = {
     "totals of memory allocators": ("alloc.total", "alloc.reserved"),
     "origins of times, which are counted anew": ("host.ts", "gpu.ts", "sync.ts", "mark.ts", "counter.ts", "alloc.ts", "sample.ts"),
     "makers of GPUs: the tables are of AMD's": ("device.vendor", "device.arch"), "rows' arguments": ("host.args", "gpu.args"),
-    "External ids": ("gpu.external", "api.external"), "sizes of copies and memsets": ("gpu.bytes",), "contexts of GPU work": ("gpu.context",),
+    "External ids": ("gpu.external", "api.external"), "sizes of GPU work": ("gpu.bytes",), "contexts of GPU work": ("gpu.context",),
     "graphs that GPU work is of": ("gpu.graph", "gpu.graph_node"), "threads of memory events": ("alloc.track",), "threads' processes, beside the first one": ("host.track",),
+    "threads' numbers below zero": ("host.track",),
     "numbers of operators and Python frames": ("op.ev_idx", "op.seq", "op.fwd_thread", "frame.id", "frame.parent", "frame.ev_idx"),
 }
 # said in other words: by format, table or column
@@ -52,6 +53,7 @@ WORDS = {
     ("rocprof", "op"): "details of spans", ("rocprof", "other"): "details of spans", ("rocprof", "frame"): "details of spans",
     ("rocpd", "alloc.name"): "kind and level", ("rocpd", "host.kind"): "categories of the SDK",
 }
+BARE, BARE_LINE = BARES = ("threads without a number of theirs or of their process, which get one", "threads without a number, which get one")
 BLOCKS = 16  # of source.traits: grids are in blocks on every device
 STEP = 100_000_000  # between the ids of two processes in one file
 
@@ -89,7 +91,7 @@ def rows_of(path, db):
             for k in ("detail", "source", "row_id", "lent", "created", "destroyed", "row", *(["id"] if "row_id" not in r else [])):
                 r.pop(k, None)
         # not details that say nothing, nor what never ended (it lasts to the end then)
-        rows = [r for r in get[name] if any(v not in (None, 0, ()) for v in r.values()) and not (name == "host" and nameless(r.get("track")))
+        rows = [r for r in get[name] if any(v not in (None, 0, ()) for v in r.values())
                 and r.get("dur", 0) is not None]
         get["not " + name] = len(get[name]) - len(rows)
         get[name] = rows
@@ -110,11 +112,6 @@ def in_work_items(get, row):
     if any(s["traits"] & BLOCKS for s in get["source"]):
         return False
     return "rocprof_csv" in formats or vendor == "amd" or (not vendor and bool(formats & {"rocpd", "rocprof_json"}))
-
-
-def nameless(track):
-    """A thread or process that has only a name gets a number."""
-    return track is not None and track[0] == "thread" and None in track[1:]
 
 
 def lost(before, after, skip):
@@ -166,12 +163,17 @@ def check(name, before, path, target, format):
     columns = {c for what in told for c in COLUMNS.get(what, ())}
     words = {w for f, w in WORDS if f in (ANY, format)} | numbers(before, format)
     wrong = []
+    bare = {r["track"] for r in before["host"] if None in (low := r["track"][1 if told.get(BARE) else 2:]) or told.get(BARE) and low[-1] < 0} if set(BARES) & set(told) else set()
+    if sum(told.get(b, 0) for b in BARES) < len(bare):  # several may have no number at all
+        wrong.append(f"{sorted(bare, key=str)} get numbers")
     for table in TABLES:
         rows = before[table]
         if not rows or table in words:
             continue
         skip = {c.split(".")[1] for c in columns | words if c.startswith(table + ".")}
         missing = lost(rows, after[table], skip)
+        if table == "host" and (renumbered := [r for r in missing if r["track"] in bare]):
+            missing = [r for r in missing if r["track"] not in bare] + lost(renumbered, after[table], skip | {"track"})
         if len(missing) != gone.get(table, 0):
             blame = [k for k in rows[0] if len(lost(rows, after[table], skip | {k})) < len(missing)]
             wrong.append(f"{table}: {len(missing)} rows differ, {gone.get(table, 0)} told; {blame} {missing[:1]}")

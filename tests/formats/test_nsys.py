@@ -40,6 +40,10 @@ TABLES = {
     "SCHED_EVENTS": "start, cpu, isSchedIn, globalTid, threadState",
     "GENERIC_EVENTS": "rawTimestamp, timestamp, typeId, data",
     "GPU_METRICS": "timestamp, typeId, metricId, value",
+    "NET_NIC_METRIC": "start, end, globalId, portId, metricsListId, metricsIdx, value",
+    "TARGET_INFO_NETWORK_METRICS": "metricsListId, metricsIdx, name, description, unit",
+    "TARGET_INFO_NIC_INFO": "stateName, nicId, name, deviceId, vendorId, linkLayer",
+    "NIC_ID_MAP": "nicId, globalId",
     "TARGET_INFO_GPU_METRICS": "typeId, sourceId, typeName, metricId, metricName",
     "CUDA_GPU_MEMORY_USAGE_EVENTS": "start, globalPid, deviceId, contextId, address, pc, bytes, memKind, memoryOperationType, correlationId",
     "MPI_RANKS": "globalTid, rank",
@@ -79,6 +83,12 @@ def make(path):
         put("DIAGNOSTIC_EVENT", timestamp=1, severity=severity, text=said)
     put("TARGET_INFO_GPU_METRICS", typeId=3 << 32, sourceId=1, typeName="GPU", metricId=7, metricName="SM Active")
     put("GPU_METRICS", timestamp=500, typeId=3 << 32, metricId=7, value=42)
+    put("TARGET_INFO_NETWORK_METRICS", metricsListId=2, metricsIdx=0, name="IB: Bytes sent", unit="B/ms")
+    put("TARGET_INFO_NIC_INFO", nicId=11, name="mlx5_0")
+    put("NIC_ID_MAP", nicId=11, globalId=3 << 56)
+    for at, value in ((500, 100), (510, 300)):
+        put("NET_NIC_METRIC", start=at, end=at + 10, globalId=3 << 56, portId=1, metricsListId=2, metricsIdx=0, value=value)
+    put("OSRT_API", start=710, end=711, globalTid=1 << 48 | 9 << 24 | 9, nameId=text("sleep"), nestingLevel=0)  # of the launcher
     for rank, pid in enumerate(PIDS):
         p = 1 << 48 | pid << 24
         tid = p | pid + 1
@@ -119,7 +129,8 @@ def make(path):
         put("OSRT_API", start=700, end=800, globalTid=tid, nameId=text("poll"), nestingLevel=0)
         put("COMPOSITE_EVENTS", start=1005, cpu=1, globalTid=tid, cpuCycles=1)
         put("COMPOSITE_EVENTS", start=1006, cpu=1, globalTid=tid, cpuCycles=0)
-        put("SAMPLING_CALLCHAINS", id=2 * rank + 1, symbol=text("forward"), module=text("/x/model.py"), stackDepth=0)
+        for depth, (symbol, module) in enumerate((("read", "/lib/libc.so.6"), ("dgemm", "/x/libblas.so"), ("forward", "/x/model.py"), ("Py_Main", "/x/python3"))):
+            put("SAMPLING_CALLCHAINS", id=2 * rank + 1, symbol=text(symbol), module=text(module), stackDepth=depth)
         put("SCHED_EVENTS", start=1, cpu=1, isSchedIn=1, globalTid=tid)
         put("GENERIC_EVENTS", rawTimestamp=1, timestamp=1, typeId=1, data="{}")
         put("CUDA_GPU_MEMORY_USAGE_EVENTS", start=600, globalPid=p, deviceId=0, contextId=1, address=4096, bytes=1024, memKind=2,
@@ -128,6 +139,7 @@ def make(path):
         put("MPI_P2P_EVENTS", start=5730, end=5735, globalTid=tid, textId=text("MPI_Send"), tag=0, remoteRank=1 - rank, size=512)
         put("UCP_SUBMIT_EVENTS", start=5740, end=5745, globalTid=tid, textId=text("ucp_tag_send_nbx"), packedSize=256, peerWorkerUid=3, tag=9)
         put("CUDA_GRAPH_EVENTS", start=5280, end=5281, globalTid=tid, nameId=text("Graph Creation"), graphId=8, graphExecId=9)
+        put("NVTX_EVENTS", start=5270, end=5282, eventType=59, text="capture", globalTid=tid, domainId=0)
         for node, original in ((1, None), (3, 1)):
             put("CUDA_GRAPH_NODE_EVENTS", start=5280 + node, end=5280 + node, globalTid=tid, nameId=text("Graph Node Creation"), graphNodeId=node,
                 originalGraphNodeId=original)
@@ -160,12 +172,19 @@ FACTS = {
     "contexts without work": ("select distinct t.pid from sync s join track t on t.rowid = s.track where s.name = 'Context Sync'", [[3]]),
     "default streams": ("select device, id, count(*) from stream where flags = 1 group by 1, 2 order by 1", [[0, 7, 2], [3, 15, 2]]),
     "ranges": ("select name, count(*), sum(dur) from regions where category in ('marker', 'process_range') group by 1 order by 1",
-               [["here", 2, 0], *[[f"layer{k}", 2, 80] for k in range(4)], ["ncclAllReduce", 2, 20], ["step", 2, 10200]]),
+               [["capture", 2, 24], ["here", 2, 0], *[[f"layer{k}", 2, 80] for k in range(4)], ["ncclAllReduce", 2, 20], ["step", 2, 10200]]),
     "domain, category, payload": ("select distinct args from host where args like '%NCCL%loss%'",
                                   [['"domain": "NCCL","category": "loss","payload": 77']]),
     "operating system": ("select count(*), sum(h.dur) from host h where h.name = 'poll'", [[2, 200]]),
     "samples": ("select count(*) from sample", [[2]]),
-    "metrics": ("select name, value from counter", [["SM Active", 42.0]]),
+    "stacks of samples": ("select distinct p.function p, c.function c, n.function n from sample s join stack st on st.rowid = s.stack join code p on p.rowid = st.code "
+                          "join stack sc on sc.rowid = s.calls join code c on c.rowid = sc.code join code n on n.rowid = s.native", [["forward", "read", "dgemm"]]),
+    "metrics": ("select name, value from counter where name like 'SM%'", [["SM Active", 42.0]]),
+    "network cards": ("select name, ts - (select min(ts) from counter), value from counter where name not like 'SM%' order by 2",
+                      [["mlx5_0 port 1 IB: Bytes sent", 0, 100.0], ["mlx5_0 port 1 IB: Bytes sent", 10, 300.0]]),
+    "scopes of graphs": ("select distinct s.name s, u.name u from gpu g join gpu_scope i on i.rowid = g.rowid join scope s on s.rowid = i.scope "
+                         "join scope u on u.rowid = s.up where g.graph_node = 3",
+                         [["capture", "layer2"]]),
     "memory": ("select sum(bytes) from alloc", [[2048]]),
     "ranks": ("select rank from source order by 1", [[4], [5]]),
     "MPI": ("select count(*), sum(dur) from host where name = 'MPI_Allreduce'", [[2, 200]]),
@@ -185,20 +204,20 @@ FACTS = {
 # What a table carries alone: it may differ when the table is dropped.
 CARRIES = {
     "StringIds": {"kernels", "calls", "launches", "whole graphs", "waits", "contexts without work", "ranges", "operating system", "MPI", "cuDNN", "threads", "copies",
-                  "numbers of messages", "making of graphs"},
-    "CUPTI_ACTIVITY_KIND_KERNEL": {"kernels", "shapes", "graph nodes", "launches"},
+                  "numbers of messages", "making of graphs", "stacks of samples", "scopes of graphs"},
+    "CUPTI_ACTIVITY_KIND_KERNEL": {"kernels", "shapes", "graph nodes", "launches", "scopes of graphs"},
     "CUPTI_ACTIVITY_KIND_MEMCPY": {"copies"},
     "CUPTI_ACTIVITY_KIND_MEMSET": {"memsets"},
     "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": {"whole graphs", "launches", "executable graphs"},
-    "CUPTI_ACTIVITY_KIND_RUNTIME": {"calls", "launches", "stacks", "waits"},
+    "CUPTI_ACTIVITY_KIND_RUNTIME": {"calls", "launches", "stacks", "waits", "scopes of graphs"},
     "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION": {"waits", "contexts without work"},
     "CUPTI_ACTIVITY_KIND_CUDA_EVENT": {"waits"},
     "CUDA_CALLCHAINS": {"stacks"},
-    "NVTX_EVENTS": {"ranges", "domain, category, payload", "fields of payloads"},
+    "NVTX_EVENTS": {"ranges", "domain, category, payload", "fields of payloads", "scopes of graphs"},
     "NVTX_PAYLOAD_SCHEMA_ENTRIES": {"fields of payloads"},
     "NVTX_PAYLOAD_ENUM_ENTRIES": {"fields of payloads"},
     "OSRT_API": {"operating system"},
-    "COMPOSITE_EVENTS": {"samples"},
+    "COMPOSITE_EVENTS": {"samples", "stacks of samples"},
     "GPU_METRICS": {"metrics"},
     "TARGET_INFO_GPU_METRICS": {"metrics"},
     "CUDA_GPU_MEMORY_USAGE_EVENTS": {"memory"},
@@ -207,7 +226,12 @@ CARRIES = {
     "MPI_P2P_EVENTS": {"numbers of messages"},
     "UCP_SUBMIT_EVENTS": {"numbers of messages"},
     "CUDA_GRAPH_EVENTS": {"making of graphs"},
-    "CUDA_GRAPH_NODE_EVENTS": {"making of graphs"},
+    "CUDA_GRAPH_NODE_EVENTS": {"making of graphs", "scopes of graphs"},
+    "NET_NIC_METRIC": {"network cards"},
+    "TARGET_INFO_NETWORK_METRICS": {"network cards"},
+    "TARGET_INFO_NIC_INFO": {"network cards"},
+    "NIC_ID_MAP": {"network cards"},
+    "SAMPLING_CALLCHAINS": {"stacks of samples"},
     "CUDNN_EVENTS": {"cuDNN"},
     "ThreadNames": {"threads"},
     "TARGET_INFO_GPU": {"devices"},
@@ -229,7 +253,7 @@ VARIANTS = {
                                       "ALTER TABLE NVTX_EVENTS DROP COLUMN textId", set()),
     "no demangled names": ("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET demangledName = NULL", {"kernels"}),
     "no graphs (2020)": ("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN graphNodeId; ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL DROP COLUMN graphId;"
-                         "ALTER TABLE CUPTI_ACTIVITY_KIND_MEMCPY DROP COLUMN graphNodeId", {"graph nodes"}),
+                         "ALTER TABLE CUPTI_ACTIVITY_KIND_MEMCPY DROP COLUMN graphNodeId", {"graph nodes", "scopes of graphs"}),
     "no sync ids (before 3.17)": ("ALTER TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION DROP COLUMN eventSyncId;"
                                   "ALTER TABLE CUPTI_ACTIVITY_KIND_CUDA_EVENT DROP COLUMN eventSyncId", {"waits"}),
     "a recipe's columns": ("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL ADD COLUMN name TEXT; UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET name = 'x';"
@@ -240,7 +264,7 @@ VARIANTS = {
     "text where numbers belong": ("UPDATE CUPTI_ACTIVITY_KIND_MEMSET SET start = 'x'", {"memsets"}),
     "contexts of nobody knows which device": ("UPDATE TARGET_INFO_CUDA_CONTEXT_INFO SET deviceId = NULL WHERE contextId > 1",
                                               {"contexts without work", "default streams"}),
-    "all tables, some empty (2022)": ("CREATE TABLE NET_NIC_METRIC(start, end, globalId); CREATE TABLE FECS_EVENTS(timestamp)", set()),
+    "all tables, some empty (2022)": ("CREATE TABLE NET_IB_SWITCH_METRIC(start, end, globalId); CREATE TABLE FECS_EVENTS(timestamp)", set()),
 }
 
 
@@ -280,7 +304,16 @@ def main():
             db.close()
             check(f"without {table} the rest keeps its figures", copy, CARRIES.get(table, set()))
         code, out, err = tap.run("info", base)
-        tap.ok("tables that are not read are named", "not read: SCHED_EVENTS, GENERIC_EVENTS\n" in out, out + err)
+        tap.ok("tables that are not read are named", 
+               "not read: SCHED_EVENTS (2 rows), GENERIC_EVENTS (2 rows), of processes without GPU work (1 rows)\n" in out, out + err)
+        db = sqlite3.connect(tmp / "variant.sqlite")
+        for table in TABLES:
+            if table not in ("StringIds", "OSRT_API", "META_DATA_EXPORT", "TARGET_INFO_GPU"):
+                db.execute(f"DROP TABLE IF EXISTS {table}")
+        db.commit()
+        db.close()
+        rows = tap.sql(tmp / "variant.sqlite", "select count(distinct source) s, count(*) n from host join track on track.rowid = host.track")
+        tap.ok("of an export without GPU work all processes are read", rows == [{"s": 3, "n": 3}], rows)
         said = [r["text"] for r in json.loads(tap.run("sql", "--format", "json", base, "select text from warning")[1])]
         tap.ok("errors of the recorder come first, once each, and what it did not find is no warning",
                said == ["nsys says: CUDA failed.", "nsys says: Not all events were collected."], said)
