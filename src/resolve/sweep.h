@@ -88,6 +88,7 @@ enum {
 				      * hint is what a barrier says; without one, a record that is
 				      * not known */
 	ASSAY_REC_PERHAPS = 1 << 22, /* LEGACY, but only its number speaks for it */
+	ASSAY_REC_BESIDE_RECORD = 1 << 23, /* WAIT: another thread records its event meanwhile */
 };
 
 /* When a wait for a value is over; CUDA's and HIP's numbers. */

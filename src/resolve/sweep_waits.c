@@ -76,8 +76,10 @@ static void join_sync_id(assay_sweep *s, const sweep_event *e, assay_sweep_wait 
 }
 
 /* No record of the event was seen, nor need there have been one. */
-static assay_wait_class class_unrecorded(const assay_sweep *s, const sweep_event *e, uint32_t scope)
+static assay_wait_class class_unrecorded(const assay_sweep *s, const sweep_event *e,
+					 const assay_sweep_rec *wait)
 {
+	uint32_t scope = wait->scope;
 	uint64_t born = e ? e->born : 0;
 	uint32_t i = s->graph.n ? sweep_find(&s->graphs, scope, 0, 0) : ASSAY_NO_ROW;
 	if (gap_of(s, scope) > born)
@@ -85,7 +87,8 @@ static assay_wait_class class_unrecorded(const assay_sweep *s, const sweep_event
 	if (!e || !e->created)
 		return ASSAY_WAIT_IS_BEFORE_TRACE;
 	bool launched = i != ASSAY_NO_ROW && s->graph.p[i].key > born; /* perhaps by a launch */
-	return launched ? ASSAY_WAIT_IS_LOST : ASSAY_WAIT_IS_NEVER_RECORDED;
+	bool met = wait->flags & (ASSAY_REC_BESIDE_RECORD | ASSAY_REC_BESIDE_GRAPH);
+	return launched || met ? ASSAY_WAIT_IS_LOST : ASSAY_WAIT_IS_NEVER_RECORDED;
 }
 
 /* The last record of this incarnation of the handle. */
@@ -93,7 +96,7 @@ static void join_handle(assay_sweep *s, sweep_event *e, assay_sweep_wait *w)
 {
 	uint64_t gap = gap_of(s, w->rec.scope);
 	if (!e || !e->records) {
-		w->class = (uint8_t)class_unrecorded(s, e, w->rec.scope);
+		w->class = (uint8_t)class_unrecorded(s, e, &w->rec);
 		return;
 	}
 	if (gap > e->last.key) {

@@ -131,10 +131,14 @@ static void meet_open(contest *c, const waits *w, const assay_sweep_rec *r)
 			continue;
 		c->open.p[kept++] = c->open.p[i];
 		bool both = meet(o, r);
-		if (both || share_event(o, r))
+		if (both) {
 			mark(c, o, ASSAY_REC_RACED);
-		if (both || share_event(r, o))
 			mark(c, r, ASSAY_REC_RACED);
+		}
+		if (share_event(o, r))
+			mark(c, o, ASSAY_REC_RACED | ASSAY_REC_BESIDE_RECORD);
+		if (share_event(r, o))
+			mark(c, r, ASSAY_REC_RACED | ASSAY_REC_BESIDE_RECORD);
 		if (may_share_event(o, r))
 			mark(c, o, ASSAY_REC_BESIDE_GRAPH);
 		if (may_share_event(r, o))
@@ -151,13 +155,15 @@ static bool is_next_piece(const contest *c, const waits *w, const assay_sweep_re
 	       o->scope == r->scope && o->track == r->track;
 }
 
+enum { CROWDED = ASSAY_REC_RACED | ASSAY_REC_BESIDE_GRAPH | ASSAY_REC_BESIDE_RECORD };
+
 /* All that is open raced, with whatever begins before the last of it has taken effect. */
 static int64_t end_of_crowd(contest *c, const waits *w)
 {
 	int64_t end = INT64_MIN;
 	for (size_t i = 0; i < c->open.n; i++) {
 		const assay_sweep_rec *o = &w->recs.p[c->open.p[i]];
-		mark(c, o, ASSAY_REC_RACED | ASSAY_REC_BESIDE_GRAPH);
+		mark(c, o, CROWDED);
 		end = took_effect(o) > end ? took_effect(o) : end;
 	}
 	return end;
@@ -179,7 +185,7 @@ static void find_meetings(contest *c, const waits *w)
 			}
 			crowded = end_of_crowd(c, w);
 		}
-		mark(c, r, ASSAY_REC_RACED | ASSAY_REC_BESIDE_GRAPH);
+		mark(c, r, CROWDED);
 		crowded = took_effect(r) > crowded ? took_effect(r) : crowded;
 	}
 }
@@ -253,6 +259,8 @@ TEST(calls_at_the_same_time_race_for_a_stream_they_share)
 	waits_find_races(&w);
 	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++)
 		CHECK_EQ(!!(w.recs.p[i].flags & ASSAY_REC_RACED), raced[i]);
+	CHECK(w.recs.p[7].flags & ASSAY_REC_BESIDE_RECORD); /* of its event */
+	CHECK(!(w.recs.p[1].flags & ASSAY_REC_BESIDE_RECORD));
 	assay_vec_free(&w.recs);
 	return 0;
 }

@@ -786,6 +786,22 @@ TEST(a_launch_that_began_before_a_record_may_have_recorded_after_it)
 	return 0;
 }
 
+TEST(a_fresh_event_that_another_thread_records_meanwhile_may_have_been_met)
+{
+	for (uint32_t beside = 0; beside <= ASSAY_REC_BESIDE_RECORD;
+	     beside += ASSAY_REC_BESIDE_RECORD) {
+		program p = {0};
+		event_call(&p, ASSAY_OP_CREATE, 5, A);
+		wait(&p, 10, S2, A)->flags = ASSAY_REC_WHOLE | beside;
+		record(&p, 11, A, S1)->thread = 2;
+		on(&p, ASSAY_OP_STREAM_SYNC, 20, S2);
+		run(&p);
+		CHECK_EQ(p.wait[0].class,
+			 beside ? ASSAY_WAIT_IS_LOST : ASSAY_WAIT_IS_NEVER_RECORDED);
+	}
+	return 0;
+}
+
 TEST(of_records_at_the_same_time_nobody_knows_the_last)
 {
 	program p = {0};
