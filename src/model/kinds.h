@@ -585,4 +585,11 @@ static inline bool assay_is_call(uint8_t host_kind)
 	return host_kind == ASSAY_HOST_RUNTIME || host_kind == ASSAY_HOST_DRIVER;
 }
 
+/* Does somebody's name stand for the time, whatever is called in it? */
+static inline bool assay_is_range(uint8_t host_kind)
+{
+	return host_kind == ASSAY_HOST_ANNOTATION || host_kind == ASSAY_HOST_MARKER ||
+	       host_kind == ASSAY_HOST_PROCESS_RANGE || host_kind == ASSAY_HOST_OTHER;
+}
+
 #endif

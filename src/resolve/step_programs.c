@@ -11,28 +11,32 @@ enum { FEWEST = 3 };
 
 static const char start[] = "XlaModule:#";
 
-/* Executions of programs of one process, by time; of ranges within ranges the outer ones. */
 typedef assay_vec(uint32_t) executions;
 
-static void find_executions(const assay_run *run, uint32_t group, executions *out)
+/* Of all processes, by time. */
+static void find_executions(const assay_run *run, executions *out)
 {
-	const assay_tables *t = &run->part.t;
-	assay_vec(uint32_t) rows = {0};
+	const assay_host_table *h = &run->part.t.host;
+	for (uint32_t i = 0; i < h->n; i++)
+		if (assay_is_range(h->kind[i]) && h->dur[i] > 0 &&
+		    assay_str_starts(assay_text(run, h->name[i]), start))
+			*assay_push(out) = i;
+	if (out->n)
+		assay_sort_rows(out->p, out->n, h->ts);
+}
+
+/* Those of one process; of ranges within ranges the outer ones. */
+static void choose_outer(const assay_tables *t, const executions *all, uint32_t group,
+			 executions *out)
+{
 	int64_t end = INT64_MIN;
-	for (uint32_t i = 0; i < t->host.n; i++)
-		if (t->host.kind[i] == ASSAY_HOST_MARKER && t->host.dur[i] > 0 &&
-		    assay_track_group(t, t->host.track[i]) == group &&
-		    assay_str_starts(assay_text(run, t->host.name[i]), start))
-			*assay_push(&rows) = i;
-	if (rows.n)
-		assay_sort_rows(rows.p, rows.n, t->host.ts);
-	for (size_t i = 0; i < rows.n; i++) {
-		if (t->host.ts[rows.p[i]] < end)
+	for (size_t i = 0; i < all->n; i++) {
+		uint32_t row = all->p[i];
+		if (assay_track_group(t, t->host.track[row]) != group || t->host.ts[row] < end)
 			continue;
-		end = assay_host_end(&t->host, rows.p[i]);
-		*assay_push(out) = rows.p[i];
+		end = assay_host_end(&t->host, row);
+		*assay_push(out) = row;
 	}
-	assay_vec_free(&rows);
 }
 
 /* By place: launches on the thread of each execution, from its begin to the next one's; those
@@ -109,11 +113,13 @@ static void add_steps(assay_run *run, uint32_t group, const executions *e, assay
 void assay_program_steps(assay_run *run)
 {
 	assay_tables *t = &run->part.t;
-	for (uint32_t group = 0; group < t->source.n; group++) {
+	executions all = {0};
+	find_executions(run, &all);
+	for (uint32_t group = 0; all.n && group < t->source.n; group++) {
 		assay_arena scratch = {0};
 		executions e = {0};
 		if (assay_group_of(t, group) == group)
-			find_executions(run, group, &e);
+			choose_outer(t, &all, group, &e);
 		assay_sid program =
 			e.n < FEWEST
 				? 0
@@ -123,6 +129,7 @@ void assay_program_steps(assay_run *run)
 		assay_vec_free(&e);
 		assay_arena_free(&scratch);
 	}
+	assay_vec_free(&all);
 }
 
 /* Ten small programs make what the large one needs; that is executed n times, with so many launches
@@ -139,7 +146,8 @@ static assay_run *programs(int n, int launches)
 		assay_hand_gpu(run, "zeros", at + 10, 5, call);
 	}
 	for (int i = 0; i < n; i++, at += 1000) {
-		assay_hand_host(run, ASSAY_HOST_MARKER, "XlaModule:#hlo_module=jit_f#", at, 400);
+		assay_hand_host(run, ASSAY_HOST_ANNOTATION, "XlaModule:#hlo_module=jit_f#", at,
+				400);
 		assay_hand_host(run, ASSAY_HOST_MARKER, "XlaModule:#hlo_module=inner#", at + 1, 9);
 		assay_hand_host(run, ASSAY_HOST_MARKER, "XlaModule:#hlo_module=jit_add#", at + 500,
 				90);

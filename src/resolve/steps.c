@@ -118,12 +118,6 @@ static void add_step(assay_run *run, uint32_t source, int64_t ts, int64_t dur, a
 		       origin);
 }
 
-static bool is_range(uint8_t kind)
-{
-	return kind == ASSAY_HOST_ANNOTATION || kind == ASSAY_HOST_MARKER ||
-	       kind == ASSAY_HOST_PROCESS_RANGE || kind == ASSAY_HOST_OTHER;
-}
-
 typedef struct looked_for {
 	assay_step_choice choice;
 	const uint8_t *is; /* by name */
@@ -143,7 +137,7 @@ static bool is_step(const assay_run *run, const looked_for *f, uint32_t row, uin
 {
 	const assay_host_table *h = &run->part.t.host;
 	return f->is[h->name[row]] == wanted && h->kind[row] != ASSAY_HOST_INSTANT &&
-	       (wanted == MARKER_NAME || (is_range(h->kind[row]) && h->dur[row] > 0)) &&
+	       (wanted == MARKER_NAME || (assay_is_range(h->kind[row]) && h->dur[row] > 0)) &&
 	       chosen_api(run, f, row);
 }
 
