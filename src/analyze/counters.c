@@ -44,8 +44,19 @@ static const struct {
 };
 enum { COUNTERS = ASSAY_COUNT_OF(counters) };
 
+/* "TCC_HIT[3]" is a part of TCC_HIT. */
+static assay_str without_part(assay_str name)
+{
+	if (!assay_str_ends(name, "]"))
+		return name;
+	size_t n = name.n - 1;
+	n -= assay_digits_last((assay_str){name.p, n});
+	return n && name.p[n - 1] == '[' ? (assay_str){name.p, n - 1} : name;
+}
+
 static int counter_of(assay_str name)
 {
+	name = without_part(name);
 	for (int i = 0; i < COUNTERS; i++)
 		if (assay_str_glob(assay_str_of(counters[i].name), name))
 			return i;
@@ -66,8 +77,9 @@ static void add(struct tally *t, int counter, double value, uint64_t launch)
 	t->last[counter] = launch + 1;
 }
 
-/* Sum over launches, or of one launch in the mean; NaN when the way is not complete. */
-static double by_way(const struct tally *t, int way, bool mean)
+/* Of one launch in the mean, for counters of one way may be of different launches (rocprofv3 takes
+ * them in turns); NaN when the way is not complete. */
+static double by_way(const struct tally *t, int way)
 {
 	double sum = 0;
 	bool any = false;
@@ -77,32 +89,33 @@ static double by_way(const struct tally *t, int way, bool mean)
 		if (counters[i].needed && !t->launches[i])
 			return NAN;
 		any |= t->launches[i] > 0;
-		sum += t->launches[i] ? t->sum[i] / (mean ? (double)t->launches[i] : 1) : 0;
+		sum += t->launches[i] ? t->sum[i] / (double)t->launches[i] : 0;
 	}
 	return any ? sum : NAN;
 }
 
-static double quantity(const struct tally *t, int which, bool mean)
+static double quantity(const struct tally *t, int which)
 {
+	double best = NAN;
 	for (int w = 0; w < WAYS; w++) {
-		double found = quantity_of[w] == which ? by_way(t, w, mean) : NAN;
-		if (!isnan(found))
-			return found;
+		double found = quantity_of[w] == which ? by_way(t, w) : NAN;
+		if (isnan(best) || (which == MATRIX && found > best))
+			best = found;
 	}
-	return NAN;
+	return best;
 }
 
 /* Both directions, or neither: half of the traffic is no measure of it. */
-static double bytes_of(const struct tally *t, bool mean)
+static double bytes_of(const struct tally *t)
 {
-	double moved = quantity(t, MOVED, mean);
-	return isnan(moved) ? quantity(t, READ, mean) + quantity(t, WRITTEN, mean) : moved;
+	double moved = quantity(t, MOVED);
+	return isnan(moved) ? quantity(t, READ) + quantity(t, WRITTEN) : moved;
 }
 
 /* Where nothing ran on matrix units, or where those were not counted, vector units alone tell. */
-static double flops_of(const struct tally *t, bool mean)
+static double flops_of(const struct tally *t)
 {
-	double matrix = quantity(t, MATRIX, mean), vector = quantity(t, VECTOR, mean);
+	double matrix = quantity(t, MATRIX), vector = quantity(t, VECTOR);
 	if (isnan(vector))
 		return matrix > 0 ? matrix : NAN;
 	return isnan(matrix) ? vector : matrix + vector;
@@ -110,7 +123,7 @@ static double flops_of(const struct tally *t, bool mean)
 
 static bool has_matrix(const struct tally *t)
 {
-	return quantity(t, MATRIX, true) > 0;
+	return quantity(t, MATRIX) > 0;
 }
 
 static assay_math math_of(const struct tally *t)
@@ -152,10 +165,8 @@ assay_counted *assay_counted_kernels(const assay_run *run, assay_arena *a)
 	for (uint32_t k = 0; k < t->kernel.n; k++) {
 		assay_math by_name = assay_kernel_math(assay_text(run, t->kernel.name[k]));
 		bool beside = is_matrix_math(by_name) && !has_matrix(&of[k]);
-		out[k] = (assay_counted){.flops = beside ? NAN : flops_of(&of[k], true),
-					 .bytes = bytes_of(&of[k], true),
-					 .all_flops = beside ? NAN : flops_of(&of[k], false),
-					 .all_bytes = bytes_of(&of[k], false),
+		out[k] = (assay_counted){.flops = beside ? NAN : flops_of(&of[k]),
+					 .bytes = bytes_of(&of[k]),
 					 .math = by_name ? by_name : math_of(&of[k])};
 	}
 	assay_map_free(&kernels);
@@ -187,7 +198,7 @@ static bool is_believed(const assay_op_shape_table *s, uint32_t shape, const str
 static void set_shape(assay_tables *t, uint32_t shape, const struct tally *of)
 {
 	assay_op_shape_table *s = &t->op_shape;
-	double flops = flops_of(of, true), bytes = bytes_of(of, true);
+	double flops = flops_of(of), bytes = bytes_of(of);
 	if (flops > 0 && is_believed(s, shape, of, flops))
 		s->flops[shape] = flops;
 	if (bytes > 0)
@@ -231,8 +242,8 @@ void assay_counters(assay_run *run)
 	assay_arena scratch = {0};
 	const assay_counted *c = assay_counted_kernels(run, &scratch);
 	for (uint32_t k = 0; c && k < t->kernel.n; k++) {
-		t->kernel.flops[k] = c[k].all_flops;
-		t->kernel.bytes[k] = c[k].all_bytes;
+		t->kernel.flops[k] = c[k].flops * (double)t->kernel.count[k];
+		t->kernel.bytes[k] = c[k].bytes * (double)t->kernel.count[k];
 	}
 	if (c)
 		count_shapes(run);
@@ -255,6 +266,7 @@ static assay_run *run_with(const char *kernel, uint8_t class, const struct hand_
 	t->op_shape.bytes[s] = 1;
 	t->op_shape.class[s] = class;
 	t->kernel.name[k] = assay_sid_of(run, kernel);
+	t->kernel.count[k] = 2;
 	for (uint32_t i = 0; i < 2; i++) {
 		uint32_t g = assay_hand_gpu(run, kernel, i * 10, 5, ASSAY_NO_ROW),
 			 c = assay_add(t, ASSAY_T_op_call), o = assay_add(t, ASSAY_T_gpu_op);
@@ -310,12 +322,43 @@ TEST(counters_win_over_what_shapes_imply)
 					   {"TCC_EA_WRREQ_sum", 7},
 					   {"TCC_EA_WRREQ_64B_sum", 4}};
 	CHECK(counts(copy, ASSAY_WORK_MOVE, old, 4, NAN, 2 * 32 + 8 * 64 + written));
+	/* the same by part of the device, and beside it the sum, which is no more of it */
+	const struct hand_counter parts[] = {{"TCC_EA0_RDREQ[0]", 4},  {"TCC_EA0_RDREQ[15]", 6},
+					     {"TCC_EA0_RDREQ_32B", 2}, {"TCC_BUBBLE", 1},
+					     {"TCC_BUBBLE", 2},        {"TCC_EA0_WRREQ", 7},
+					     {"TCC_EA0_WRREQ_64B", 4}, {"TCC_EA0_RDREQ_sum", 10}};
+	CHECK(counts(copy, ASSAY_WORK_MOVE, parts, 8, NAN, read + written));
+	/* RDNA 4 */
+	const struct hand_counter rdna[] = {{"GL2C_EA_RDREQ_32B_sum", 1},
+					    {"GL2C_EA_RDREQ_64B_sum", 2},
+					    {"GL2C_EA_RDREQ_128B_sum", 3},
+					    {"GL2C_EA_WRREQ_sum", 7},
+					    {"GL2C_EA_WRREQ_64B_sum", 4}};
+	CHECK(counts(copy, ASSAY_WORK_MOVE, rdna, 5, NAN, 32 + 128 + 384 + written));
+	/* derived counters, all types and by type; raw ones of a type that had nothing to do */
+	const struct hand_counter mfma[] = {
+		{"SQ_INSTS_VALU_MFMA_MOPS_F16", 0}, {"MfmaFlopsBF16", 51200}, {"MfmaFlops", 51712}};
+	CHECK(counts(gemm, ASSAY_WORK_GEMM, mfma, 3, 51712, NAN));
+	CHECK(counts(gemm, ASSAY_WORK_GEMM, mfma, 2, 51200, NAN));
 	/* the same bytes counted twice */
 	const struct hand_counter both[] = {{"dram__bytes.sum", 100},
 					    {"dram__bytes_read.sum", 60},
 					    {"dram__bytes_write.sum", 40}};
 	CHECK(counts(copy, ASSAY_WORK_MOVE, both, 3, NAN, 100));
 	CHECK(counts(copy, ASSAY_WORK_MOVE, both + 1, 2, NAN, 100));
+	return 0;
+}
+
+/* rocprofv3 takes groups of counters in turns: no launch has both. */
+TEST(counters_of_different_launches_are_one_measure)
+{
+	const struct hand_counter both[] = {{"FETCH_SIZE", 3}, {"WRITE_SIZE", 2}};
+	assay_run *run = run_with("k", ASSAY_WORK_MOVE, both, 2);
+	assay_tables *t = &run->part.t;
+	t->pmc.name[1] = t->pmc.name[2] = assay_sid_of(run, "SQ_WAVES");
+	assay_counters(run);
+	CHECK(t->kernel.bytes[0] == 2 * 5 * 1024);
+	assay_run_free(run);
 	return 0;
 }
 

@@ -6,9 +6,8 @@
 #include "model/run.h"
 
 typedef struct assay_counted {
-	double flops, bytes;         /* of one launch in the mean; NaN: not counted */
-	double all_flops, all_bytes; /* of all launches that were counted */
-	assay_math math;             /* of most operations */
+	double flops, bytes; /* of one launch in the mean; NaN: not counted */
+	assay_math math;     /* of most operations */
 } assay_counted;
 
 /* By row of kernel; NULL when there are no counters. Of the arena. */
