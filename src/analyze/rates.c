@@ -2,6 +2,7 @@
 #include "analyze/rates.h"
 
 #include <assert.h>
+#include <math.h>
 
 #include "base/input.h"
 #include "base/json.h"
@@ -60,20 +61,44 @@ static bool is_word_char(char c)
 /* As whole words: an L40 is no L4, a GB200 no B200. */
 static bool has_words(assay_str name, const char *words)
 {
-	ptrdiff_t at = assay_str_find_nocase(name, words);
-	if (at < 0)
-		return false;
-	size_t end = (size_t)at + strlen(words);
-	return (at == 0 || !is_word_char(name.p[at - 1])) &&
-	       (end == name.n || !is_word_char(name.p[end]));
+	for (size_t from = 0; from < name.n;) {
+		assay_str rest = {name.p + from, name.n - from};
+		ptrdiff_t at = assay_str_find_nocase(rest, words);
+		if (at < 0)
+			return false;
+		size_t begin = from + (size_t)at, end = begin + strlen(words);
+		if ((!begin || !is_word_char(name.p[begin - 1])) &&
+		    (end == name.n || !is_word_char(name.p[end])))
+			return true;
+		from = begin + 1;
+	}
+	return false;
+}
+
+/* An RTX 4080 SUPER is no RTX 4080, and neither is the one of a laptop. */
+static bool is_variant(assay_str name, const char *words)
+{
+	static const char *const marks[] = {"Ti", "SUPER", "D", "Laptop", "Mobile", "Max-Q"};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(marks); i++)
+		if (has_words(name, marks[i]) && !has_words(assay_str_of(words), marks[i]))
+			return true;
+	return false;
 }
 
 static const struct device *by_name(const struct told *t)
 {
 	for (size_t i = 0; t->name.n && i < ASSAY_COUNT_OF(devices); i++)
-		if (has_words(t->name, devices[i].words) && memory_fits(&devices[i], t->gb))
+		if (has_words(t->name, devices[i].words) &&
+		    !is_variant(t->name, devices[i].words) && memory_fits(&devices[i], t->gb))
 			return &devices[i];
 	return NULL;
+}
+
+/* HIP counts workgroup processors on Radeon, of two compute units each; HSA counts these. */
+static int32_t units_of(const struct device *d, int32_t told)
+{
+	bool radeon = assay_str_starts(assay_str_of(d->arch), "gfx1");
+	return radeon && told * 2 == d->units ? d->units : told;
 }
 
 /* Without a name: several devices may have the same numbers. Rates of the slowest, and its name
@@ -87,7 +112,7 @@ static const struct device *by_numbers(const struct told *t, const char **also)
 		return NULL;
 	for (size_t i = 0; i < ASSAY_COUNT_OF(devices); i++) {
 		const struct device *d = &devices[i];
-		if (t->units != d->units || t->gb <= 0 || !memory_fits(d, t->gb) ||
+		if (units_of(d, t->units) != d->units || t->gb <= 0 || !memory_fits(d, t->gb) ||
 		    !assay_str_is(t->vendor, d->vendor) ||
 		    (t->arch.n && !assay_str_starts(t->arch, d->arch)))
 			continue;
@@ -121,6 +146,7 @@ static struct told told_of(const assay_run *run, uint32_t device_time)
 static void take_device(assay_rates *out, assay_run *run, const struct device *d, int32_t units)
 {
 	const double whole = 0.94;
+	units = units_of(d, units);
 	bool part = units > 0 && units < whole * d->units;
 	double share = part ? (double)units / d->units : 1;
 	for (int m = 0; m < ASSAY_MATH_COUNT; m++)
@@ -254,7 +280,9 @@ TEST(devices_are_known_by_name_or_by_numbers)
 		{"NVIDIA RTX A6000", "nvidia", "sm_86", 84, 51.0, "RTX A6000"},
 		{"NVIDIA A800-SXM4-80GB", "nvidia", "sm_80", 108, 85.0, "A800 80GB SXM"},
 		{"NVIDIA A100 80GB PCIe", "nvidia", "sm_80", 108, 85.0, "A100 80GB PCIe"},
-		{"NVIDIA A100-SXM4-40GB", "nvidia", "sm_80", 108, 42.4, "A100 40GB"},
+		{"NVIDIA A100-SXM4-40GB", "nvidia", "sm_80", 108, 42.4, "A100 40GB SXM"},
+		{"NVIDIA A100-SXM-64GB", "nvidia", "sm_80", 124, 68.2, ""},
+		{"NVIDIA H100", "nvidia", "sm_90", 132, 68.7, ""},
 		{"NVIDIA H800", "nvidia", "sm_90", 132, 85.0, "H800 SXM"},
 		{"NVIDIA H20", "nvidia", "sm_90", 78, 102.0, "H20"},
 		{"NVIDIA GH200 480GB", "nvidia", "sm_90", 132, 102.0, "GH200 96GB"},
@@ -262,16 +290,29 @@ TEST(devices_are_known_by_name_or_by_numbers)
 		{"NVIDIA B300 SXM6 AC", "nvidia", "sm_103", 148, 288.0, "B300"},
 		{"NVIDIA GeForce RTX 3090", "nvidia", "sm_86", 82, 25.4, "RTX 3090"},
 		{"NVIDIA GeForce RTX 3090 Ti", "nvidia", "sm_86", 84, 25.4, "RTX 3090 Ti"},
+		{"NVIDIA GeForce RTX 3080 Laptop GPU", "nvidia", "sm_86", 48, 8.6, ""},
+		{"NVIDIA GeForce RTX 4080 SUPER", "nvidia", "sm_89", 80, 17.1, "RTX 4080 SUPER"},
+		{"NVIDIA GeForce RTX 4080", "nvidia", "sm_89", 76, 17.1, "RTX 4080"},
+		{"NVIDIA GeForce RTX 4090 D", "nvidia", "sm_89", 114, 25.4, ""},
+		{"NVIDIA GeForce RTX 2080 Ti", "nvidia", "sm_75", 68, 11.5, "RTX 2080 Ti"},
+		{"NVIDIA RTX A5000", "nvidia", "sm_86", 64, 25.3, "RTX A5000"},
+		{"NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "nvidia", "sm_120", 188,
+		 101.9, "RTX PRO 6000 Blackwell Workstation"},
 		{"NVIDIA GeForce RTX 4090", "nvidia", "sm_89", 128, 25.3, "RTX 4090"},
 		{"NVIDIA GeForce RTX 5090", "nvidia", "sm_120", 170, 34.2, "RTX 5090"},
 		{"NVIDIA RTX 6000 Ada Generation", "nvidia", "sm_89", 142, 51.0, "RTX 6000 Ada"},
 		{"Tesla T4", "nvidia", "sm_75", 40, 15.8, "T4"},
+		{"Tesla P100-PCIE-16GB", "nvidia", "sm_60", 56, 17.1, "P100 PCIe"},
+		{"Tesla P100-PCIE-12GB", "nvidia", "sm_60", 56, 12.8, ""},
+		{"Tesla V100S-PCIE-32GB", "nvidia", "sm_70", 80, 34.1, "V100S PCIe"},
 		{"Tesla P100-SXM2-16GB", "nvidia", "sm_60", 56, 17.1, "P100 SXM2"},
 		{"AMD Instinct MI100", "amd", "gfx908", 120, 34.3, "MI100"},
 		{"AMD Instinct MI355X", "amd", "gfx950", 256, 309.2, "MI355X"},
 		{"AMD Instinct MI300A", "amd", "gfx942", 228, 137.4, "MI300A"},
 		{"AMD Instinct MI308X", "amd", "gfx942", 80, 206.1, ""},
 		{"AMD Radeon RX 7900 XTX", "amd", "gfx1100", 96, 25.8, "RX 7900 XTX"},
+		{"AMD Radeon RX 9070 XT", "amd", "gfx1201", 32, 17.1, "RX 9070 XT"},
+		{"AMD Radeon Graphics", "amd", "gfx1100", 48, 25.8, "RX 7900 XTX"},
 		{"AMD Instinct MI210", "amd", "", 104, 68.7, "MI210"},
 		{"", "amd", "gfx942", 304, 206.1, "MI300X"},
 		{"", "nvidia", "sm_90", 132, 150.1, "H200 NVL"},
@@ -296,6 +337,8 @@ TEST(devices_are_known_by_name_or_by_numbers)
 	CHECK(assay_rates_find(&r, run, 0, NULL, NULL) && r.name);
 	found_as(run, "AMD Instinct MI300X", "amd", "gfx942", 76, 206.1, &r);
 	CHECK(r.bandwidth == 0 && r.peak[ASSAY_MATH_BF16] == 1307.4e12 / 4);
+	found_as(run, "AMD Radeon RX 7900 XTX", "amd", "gfx1100", 48, 25.8, &r);
+	CHECK(r.bandwidth == 0.96e12 && r.peak[ASSAY_MATH_BF16] == 122.8e12 && r.units == 96);
 	found_as(run, "NVIDIA A100-SXM4-40GB MIG 7g.40gb", "nvidia", "sm_80", 98, 42.4, &r);
 	CHECK(r.bandwidth == 0 && r.peak[ASSAY_MATH_BF16] < 312e12);
 	found_as(run, "NVIDIA GB300", "nvidia", "sm_103", 152, 288, &r);
@@ -310,15 +353,22 @@ TEST(rates_are_what_units_and_clocks_make)
 	static const struct {
 		const char *name;
 		double bf16_per_clock;
-	} parts[] = {{"A100 40GB", 2048},  {"H100 SXM", 4096}, {"H200 SXM", 4096},
-		     {"B200", 8192},       {"MI210", 1024},    {"MI250X, one die", 1024},
-		     {"MI300X", 2048},     {"MI325X", 2048},   {"MI300A", 2048},
-		     {"MI350X", 4096},     {"MI355X", 4096},   {"L4", 1024},
-		     {"A10G", 512},        {"A30", 2048},      {"A40", 1024},
-		     {"RTX A6000", 1024},  {"RTX 3080", 512},  {"RTX 3090", 512},
-		     {"RTX 3090 Ti", 512}, {"RTX 4080", 512},  {"RTX 5080", 512},
-		     {"L40", 512},         {"L40S", 1024},     {"RTX 6000 Ada", 1024},
-		     {"H20", 1024},        {"MI100", 512},     {"RX 7900 XTX", 512}};
+	} parts[] = {{"A100 40GB", 2048},  {"H100 SXM", 4096},
+		     {"H200 SXM", 4096},   {"B200", 8192},
+		     {"MI210", 1024},      {"MI250X, one die", 1024},
+		     {"MI300X", 2048},     {"MI325X", 2048},
+		     {"MI300A", 2048},     {"MI350X", 4096},
+		     {"MI355X", 4096},     {"L4", 1024},
+		     {"A10G", 512},        {"A30", 2048},
+		     {"A40", 1024},        {"RTX A6000", 1024},
+		     {"RTX 3080", 512},    {"RTX 3090", 512},
+		     {"RTX 3090 Ti", 512}, {"RTX 4080", 512},
+		     {"RTX 5080", 512},    {"L40", 512},
+		     {"L40S", 1024},       {"RTX 6000 Ada", 1024},
+		     {"H20", 1024},        {"MI100", 512},
+		     {"RX 7900 XTX", 512}, {"RTX A5000", 1024},
+		     {"RTX A4000", 1024},  {"RTX 4080 SUPER", 512},
+		     {"RX 9070 XT", 1024}, {"RTX PRO 6000 Blackwell Workstation", 1024}};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(parts); i++)
 		for (size_t d = 0; d < ASSAY_COUNT_OF(devices); d++) {
 			double made = devices[d].units * parts[i].bf16_per_clock *
@@ -327,6 +377,22 @@ TEST(rates_are_what_units_and_clocks_make)
 				continue;
 			CHECK(made > devices[d].peak[ASSAY_MATH_BF16] * 0.99 &&
 			      made < devices[d].peak[ASSAY_MATH_BF16] * 1.01);
+		}
+	return 0;
+}
+
+/* Matrix units do a power of two of operations a clock, in every row. */
+TEST(matrix_rates_are_whole_numbers_of_units)
+{
+	for (size_t d = 0; d < ASSAY_COUNT_OF(devices); d++)
+		for (int m = ASSAY_MATH_TF32; m <= ASSAY_MATH_FP8; m++) {
+			double per_clock =
+				devices[d].peak[m] * 1e6 / devices[d].units / devices[d].clock;
+			if (per_clock > 0 &&
+			    fabs(per_clock / exp2(round(log2(per_clock))) - 1) > 0.01) {
+				fprintf(stderr, "%s: %g\n", devices[d].name, per_clock);
+				return 1;
+			}
 		}
 	return 0;
 }
