@@ -26,7 +26,6 @@ typedef struct assay_py {
 	uintptr_t moved;   /* how much further than ours it is, in another process */
 	uintptr_t runtime; /* _PyRuntime */
 	uintptr_t code_type, string_type;
-	uintptr_t interp; /* the only one; with a second one stacks may be of the wrong one */
 	void *(*this_thread)(void);
 	void *(*holder)(void); /* the thread's state if it holds the GIL; else NULL, or another's */
 } assay_py;
@@ -58,7 +57,9 @@ void assay_py_guard(const assay_py *py, bool (*walks)(void));
  * sampler's thread. */
 bool assay_py_of_child(const assay_py *own, int pid, assay_py *child);
 
-/* py_walk.c: is the interpreter being taken down? */
+/* py_walk.c: the main interpreter, 0 none. Up to 3.10 one that is started again lies elsewhere. */
+uintptr_t assay_py_main(const assay_py *py, int pid);
+/* Is the interpreter being taken down? */
 bool assay_py_ends(const assay_py *py);
 /* The caller's stack, by what is known of it: the calls of a walk before, outermost first, *kept
  * of them. Then *kept is how many of these are on the stack still, each at the same instruction of

@@ -89,7 +89,5 @@ bool assay_py_of_child(const assay_py *own, int pid, assay_py *child)
 	child->runtime += child->moved;
 	child->code_type += child->moved;
 	child->string_type += child->moved;
-	return assay_py_safely(pid, child->runtime + own->at.runtime_interps, &child->interp,
-			       sizeof child->interp) &&
-	       child->interp;
+	return assay_py_main(child, pid);
 }

@@ -216,7 +216,7 @@ static const char *prove_thread(const assay_py *py, uintptr_t ts)
 	if (!word(ts + py->at.ts_interp, &interp) ||
 	    !word(py->runtime + py->at.runtime_interps, &head))
 		return "layout-check thread state";
-	if (interp != head)
+	if (interp != head || interp != assay_py_main(py, 0))
 		return "subinterpreters";
 	if (!word(ts + py->at.ts_thread, &thread) || thread != (uintptr_t)pthread_self())
 		return "layout-check thread";
@@ -293,5 +293,5 @@ const assay_py *assay_py_find(const char **why, bool *later)
 	    (*why = prove_stack(&py, ts, later)))
 		return NULL;
 	py.base = keep_library((const void *)py.runtime);
-	return word(ts + py.at.ts_interp, &py.interp) ? &py : NULL;
+	return &py;
 }

@@ -67,6 +67,15 @@ static inline uintptr_t innermost(const assay_py_layout *at, uintptr_t ts)
 	return cframe ? load_first(cframe + at->ts_frame) : 0;
 }
 
+enum { MAIN = sizeof(uintptr_t) }; /* behind the newest interpreter, in every version */
+
+uintptr_t assay_py_main(const assay_py *py, int pid)
+{
+	uintptr_t interp = 0;
+	assay_py_safely(pid, py->runtime + py->at.runtime_interps + MAIN, &interp, sizeof interp);
+	return interp;
+}
+
 bool assay_py_ends(const assay_py *py)
 {
 	return load64(py->runtime + py->at.runtime_finalizing) != 0;
@@ -79,9 +88,10 @@ static uintptr_t own_frame(const assay_py *py, uintptr_t ts)
 {
 	const assay_py_layout *at = &py->at;
 	uintptr_t ending = load64(py->runtime + at->runtime_finalizing);
+	uintptr_t interp = load64(py->runtime + at->runtime_interps + MAIN);
 	if (!ts || (ending && ending != ts) ||
-	    load64(py->runtime + at->runtime_interps) != py->interp ||
-	    load64(ts + at->ts_interp) != py->interp ||
+	    load64(py->runtime + at->runtime_interps) != interp ||
+	    load64(ts + at->ts_interp) != interp ||
 	    load64(ts + at->ts_thread) != (uintptr_t)pthread_self())
 		return 0;
 	uintptr_t frame = innermost(at, ts);

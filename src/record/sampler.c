@@ -201,14 +201,14 @@ static uint32_t tid_of(int pid, uintptr_t handle)
 
 static uint32_t list_states(const assay_py *py, int pid, py_thread *out)
 {
-	uintptr_t ts = 0;
+	uintptr_t ts = 0, interp = assay_py_main(py, pid);
 	uint32_t n = 0;
-	if (!assay_py_safely(pid, py->interp + py->at.interp_threads, &ts, sizeof ts))
+	if (!interp || !assay_py_safely(pid, interp + py->at.interp_threads, &ts, sizeof ts))
 		return 0;
 	while (ts && n < STATES) {
 		char copy[TS_BYTES];
 		if (!assay_py_safely(pid, ts, copy, sizeof copy) ||
-		    word_at(copy, py->at.ts_interp) != py->interp)
+		    word_at(copy, py->at.ts_interp) != interp)
 			break;
 		out[n].ts = ts;
 		out[n++].tid = py->at.ts_tid == ASSAY_PY_NONE
@@ -240,8 +240,9 @@ static bool has_gil(const assay_py *py, int pid, uintptr_t at)
 static gil read_gil(const assay_py *py, int pid)
 {
 	gil g = {.at = py->runtime + py->at.gil};
+	uintptr_t interp = assay_py_main(py, pid);
 	int locked = 0, collecting = 0;
-	if (py->minor >= 12 && !assay_py_safely(pid, py->interp + py->at.gil, &g.at, sizeof g.at))
+	if (py->minor >= 12 && !assay_py_safely(pid, interp + py->at.gil, &g.at, sizeof g.at))
 		return (gil){0};
 	if (!has_gil(py, pid, g.at))
 		return (gil){0};
@@ -251,7 +252,7 @@ static gil read_gil(const assay_py *py, int pid)
 		return (gil){0};
 	if (locked != 1)
 		g.holder = 0;
-	assay_py_safely(pid, py->interp + py->at.interp_collecting, &collecting, sizeof collecting);
+	assay_py_safely(pid, interp + py->at.interp_collecting, &collecting, sizeof collecting);
 	g.collecting = collecting == 1;
 	return g;
 }
@@ -536,10 +537,10 @@ static uintptr_t first_state(const assay_py *py, int pid)
 static uintptr_t find_state(seen *t, int64_t now)
 {
 	const assay_py *own = assay_host_python();
-	uintptr_t ts = t->py.interp ? first_state(&t->py, t->pid) : 0;
+	uintptr_t ts = t->py.runtime ? first_state(&t->py, t->pid) : 0;
 	if (ts || !own || now < t->ask_again || t->unreadable == UNREADABLE_MAX)
 		return ts;
-	t->py.interp = 0;
+	t->py.runtime = 0;
 	t->ask_again = now + LIST_NS;
 	ts = assay_py_of_child(own, t->pid, &t->py) ? first_state(&t->py, t->pid) : 0;
 	t->unreadable = ts ? 0 : t->unreadable + 1;

@@ -1,11 +1,24 @@
-/* A program that starts and ends an interpreter three times, with a launch from each. */
+/* A program that starts and ends an interpreter three times, with a launch from each. With an
+ * argument what the interpreter gives back is not used again: up to 3.10 the next one lies
+ * elsewhere. */
 #include <Python.h>
 #include <dlfcn.h>
 
-int main(void)
+static void keep(void *unused, void *p)
 {
+	(void)unused, (void)p;
+}
+
+int main(int n, char **unused)
+{
+	(void)unused;
 	static const char *const names[] = {"first", "second", "third"};
 	char text[512];
+	PyMemAllocatorEx raw;
+	PyMem_GetAllocator(PYMEM_DOMAIN_RAW, &raw);
+	if (n > 1)
+		raw.free = keep;
+	PyMem_SetAllocator(PYMEM_DOMAIN_RAW, &raw);
 	for (int i = 0; i < 3; i++) {
 		Py_Initialize();
 		snprintf(text, sizeof text,

@@ -313,14 +313,15 @@ def an_interpreter_started_again_has_its_own_stacks(python):
                                    capture_output=True).returncode:
         raise Skip("the interpreter cannot be embedded here")
     env = dict(os.environ, LD_LIBRARY_PATH=WORK + ":" + os.path.join(os.path.dirname(os.path.dirname(python)), "lib"))
-    if subprocess.run([exe], env=env, capture_output=True).returncode:
-        raise Skip("the interpreter itself does not survive to be started again")
-    out = tempfile.mkdtemp(dir=WORK)
-    subprocess.run([ASSAY, "record", "-q", "-o", out + "/run", "--", exe], env=env, check=True, timeout=tap.PATIENCE)
-    c = Capture(glob.glob(out + "/run/*.asy")[0])
-    names = [[name for _, name, _ in c.stack(r)] for r in c.rows["API"] if r["stack"]]
-    got = {n[0].split(".")[-1] for n in names if n}
-    assert got == {"first", "second", "third"}, got
+    for program in ([exe], [exe, "elsewhere"]):
+        if subprocess.run(program, env=env, capture_output=True).returncode:
+            raise Skip("the interpreter itself does not survive to be started again")
+        out = tempfile.mkdtemp(dir=WORK)
+        subprocess.run([ASSAY, "record", "-q", "-o", out + "/run", "--", *program], env=env, check=True, timeout=tap.PATIENCE)
+        c = Capture(glob.glob(out + "/run/*.asy")[0])
+        names = [[name for _, name, _ in c.stack(r)] for r in c.rows["API"] if r["stack"]]
+        got = {n[0].split(".")[-1] for n in names if n}
+        assert got == {"first", "second", "third"}, (program[1:], got)
 
 
 CHAIN = ["native_alloca", "native_aligned", "native_outer"]
