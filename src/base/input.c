@@ -626,16 +626,13 @@ static bool reads_whole(const char *path, size_t n, const char *threads)
 TEST(a_large_view_is_the_same_by_any_number_of_threads)
 {
 	enum { BYTES = (9 << 20) + 5 };
-	char path[] = "/tmp/assay-input-large-XXXXXX";
-	int fd = mkstemp(path);
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "wb");
+	const char *path = assay_test_path("large");
+	FILE *f = fopen(path, "wb");
 	CHECK(f);
 	for (size_t i = 0; i < BYTES; i++)
 		putc((int)(i * i >> 7 & 0xff), f);
 	CHECK(!fclose(f));
-	bool same = reads_whole(path, BYTES, "1") && reads_whole(path, BYTES, "3");
-	unlink(path);
-	CHECK(same);
+	CHECK(reads_whole(path, BYTES, "1") && reads_whole(path, BYTES, "3"));
 	return 0;
 }
 

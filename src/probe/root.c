@@ -395,8 +395,9 @@ static void put_file(const char *path, const char *text, size_t n)
 
 TEST(links_stay_inside_the_root)
 {
-	char top[] = "/tmp/assay-root-XXXXXX", path[128];
-	CHECK(mkdtemp(top));
+	const char *top = assay_test_path("top");
+	char path[600];
+	CHECK(mkdir(top, 0755) == 0);
 	const struct {
 		const char *name, *target;
 	} links[] = {{"abs", "/file"},
@@ -415,8 +416,5 @@ TEST(links_stay_inside_the_root)
 	put_file(path, "a\0b", 3);
 	snprintf(path, sizeof path, "%s/file", top);
 	put_file(path, " inside\n", 8);
-	int rc = check_links(top, false) || check_links(top, true);
-	snprintf(path, sizeof path, "rm -r %s", top);
-	CHECK(system(path) == 0);
-	return rc;
+	return check_links(top, false) || check_links(top, true);
 }

@@ -1,5 +1,6 @@
 #include "probe/window.h"
 
+#include <fcntl.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,8 +89,9 @@ void assay_window_close(assay_window *w)
 
 TEST(a_file_that_shrinks_reads_as_zeros_and_says_so)
 {
-	char path[] = "/tmp/assay-window-XXXXXX", block[CHUNK];
-	int fd = mkstemp(path);
+	const char *path = assay_test_path("file");
+	char block[CHUNK];
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
 	CHECK(fd >= 0);
 	memset(block, 'x', sizeof block);
 	for (int i = 0; i < 4; i++)
@@ -108,6 +110,5 @@ TEST(a_file_that_shrinks_reads_as_zeros_and_says_so)
 	assay_window_close(&w);
 	assay_root_close(&root);
 	close(fd);
-	unlink(path);
 	return 0;
 }

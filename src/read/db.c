@@ -670,10 +670,9 @@ static uint64_t digest(assay_db *db, uint64_t *rows)
 
 TEST(pages_read_the_same_as_statements)
 {
-	char path[] = "/tmp/assay-pages-XXXXXX";
-	int fd = mkstemp(path);
+	const char *path = assay_test_path("pages.db");
 	sqlite3 *sql = NULL;
-	CHECK(fd >= 0 && sqlite3_open(path, &sql) == SQLITE_OK);
+	CHECK(sqlite3_open(path, &sql) == SQLITE_OK);
 	CHECK(sqlite3_exec(sql, odd_table, NULL, NULL, NULL) == SQLITE_OK);
 	sqlite3_close(sql);
 	assay_run *run = assay_run_new();
@@ -690,17 +689,14 @@ TEST(pages_read_the_same_as_statements)
 	assay_db_close(&db);
 	assay_input_close(in);
 	assay_run_free(run);
-	close(fd);
-	unlink(path);
 	return 0;
 }
 
 TEST(a_database_that_shrinks_while_it_is_read_is_said_to)
 {
-	char path[] = "/tmp/assay-shrinks-XXXXXX";
-	int fd = mkstemp(path);
+	const char *path = assay_test_path("shrinks.db");
 	sqlite3 *sql = NULL;
-	CHECK(fd >= 0 && sqlite3_open(path, &sql) == SQLITE_OK);
+	CHECK(sqlite3_open(path, &sql) == SQLITE_OK);
 	CHECK(sqlite3_exec(sql, odd_table, NULL, NULL, NULL) == SQLITE_OK);
 	sqlite3_close(sql);
 	for (int walks = 0; walks < 2; walks++) {
@@ -711,18 +707,16 @@ TEST(a_database_that_shrinks_while_it_is_read_is_said_to)
 		CHECK(in && assay_db_open(&db, run, in, NULL) && db.pages.in);
 		if (!walks)
 			db.pages.in = NULL;
-		CHECK(ftruncate(fd, file_size(path) / 2) == 0);
+		CHECK(truncate(path, file_size(path) / 2) == 0);
 		digest(&db, &rows);
 		CHECK(rows < 3001 && run->part.issues[ASSAY_ISSUE_bad_record] == 1);
 		CHECK(assay_input_change(in));
 		assay_db_close(&db);
 		assay_input_close(in);
 		assay_run_free(run);
-		CHECK(ftruncate(fd, 0) == 0 && sqlite3_open(path, &sql) == SQLITE_OK);
+		CHECK(truncate(path, 0) == 0 && sqlite3_open(path, &sql) == SQLITE_OK);
 		CHECK(sqlite3_exec(sql, odd_table, NULL, NULL, NULL) == SQLITE_OK);
 		sqlite3_close(sql);
 	}
-	close(fd);
-	unlink(path);
 	return 0;
 }

@@ -637,8 +637,8 @@ bool assay_read_path(assay_run *run, const char *path, assay_err *err)
 /* Ranks of one job as files: rank 2 is empty, rank 3 is no trace. */
 static char *write_ranks(assay_arena *a)
 {
-	char *dir = assay_dup(a, ASSAY_S("/tmp/assay-ranks-XXXXXX"));
-	if (!mkdtemp(dir))
+	char *dir = assay_printf(a, "%s", assay_test_path("ranks"));
+	if (mkdir(dir, 0700))
 		return NULL;
 	for (int r = 0; r < 7; r++) {
 		FILE *f = fopen(assay_printf(a, "%s/rank%d.json", dir, r), "w");
@@ -656,13 +656,6 @@ static char *write_ranks(assay_arena *a)
 		fclose(f);
 	}
 	return dir;
-}
-
-static void remove_ranks(assay_arena *a, const char *dir)
-{
-	for (int r = 0; r < 7; r++)
-		remove(assay_printf(a, "%s/rank%d.json", dir, r));
-	remove(dir);
 }
 
 TEST(json_beside_its_xplane_file_is_a_copy)
@@ -715,7 +708,6 @@ TEST(any_number_of_threads_reads_ranks_the_same)
 		CHECK(digest(run) == want);
 		assay_run_free(run);
 	}
-	remove_ranks(&a, dir);
 	assay_arena_free(&a);
 	return 0;
 }
@@ -739,7 +731,6 @@ TEST(a_file_with_two_names_is_read_once)
 	assay_run_free(run);
 	unlink(loop);
 	unlink(link);
-	remove_ranks(&a, dir);
 	assay_arena_free(&a);
 	return 0;
 }
@@ -774,7 +765,6 @@ TEST(a_broken_file_among_good_ones_is_named)
 		      strstr(err.text, "rank3.json"));
 		assay_run_free(run);
 	}
-	remove_ranks(&a, dir);
 	assay_arena_free(&a);
 	return 0;
 }
@@ -806,8 +796,8 @@ static const struct {
 /* The first `kinds` files of the list for each of n processes, in a new folder. */
 static char *write_processes(assay_arena *a, int n, size_t kinds)
 {
-	char *dir = assay_dup(a, ASSAY_S("/tmp/assay-processes-XXXXXX"));
-	if (!mkdtemp(dir))
+	char *dir = assay_printf(a, "%s", assay_test_path("processes"));
+	if (mkdir(dir, 0700))
 		return NULL;
 	for (int i = 0; i < n; i++)
 		for (size_t k = 0; k < kinds; k++)
@@ -815,14 +805,6 @@ static char *write_processes(assay_arena *a, int n, size_t kinds)
 				       assay_printf(a, process_files[k].name, dir, i)))
 				return NULL;
 	return dir;
-}
-
-static void remove_processes(assay_arena *a, const char *dir, int n, size_t kinds)
-{
-	for (int i = 0; i < n; i++)
-		for (size_t k = 0; k < kinds; k++)
-			remove(assay_printf(a, process_files[k].name, dir, i));
-	remove(dir);
 }
 
 TEST(processes_of_every_format_are_joined_as_if_read_in_turn)
@@ -841,7 +823,6 @@ TEST(processes_of_every_format_are_joined_as_if_read_in_turn)
 		CHECK(digest(run) == want);
 		assay_run_free(run);
 	}
-	remove_processes(&a, dir, PROCESSES, KINDS);
 	assay_arena_free(&a);
 	return 0;
 }
@@ -882,7 +863,6 @@ TEST(of_64_captures_no_more_are_held_than_there_are_workers)
 	CHECK(!run->part.t.gpu.n && !run->part.t.source.n);
 	assay_run_free(run);
 	assay_run_free(one);
-	remove_processes(&a, dir, CAPTURES, 1);
 	assay_arena_free(&a);
 	return 0;
 }
@@ -910,7 +890,6 @@ TEST(the_files_of_a_process_are_taken_together)
 	CHECK(dir && read_paths(run, &dir, 1, 2, &each, &held, NULL));
 	CHECK(held <= 2 && y.runs == 2 * PROCESSES && y.sources == 3 * PROCESSES && !y.left);
 	assay_run_free(run);
-	remove_processes(&a, dir, PROCESSES, 3);
 	assay_arena_free(&a);
 	return 0;
 }

@@ -510,11 +510,8 @@ static const char *const made =
 
 static assay_run *read_made(const char *more, bool *ok, assay_err *err)
 {
-	char path[] = "/tmp/assay-nsys-XXXXXX";
+	const char *path = assay_test_path("export.sqlite");
 	sqlite3 *sql = NULL;
-	int fd = mkstemp(path);
-	if (fd >= 0)
-		close(fd);
 	sqlite3_open(path, &sql);
 	*ok = sqlite3_exec(sql, made, NULL, NULL, NULL) == SQLITE_OK &&
 	      sqlite3_exec(sql, more, NULL, NULL, NULL) == SQLITE_OK;

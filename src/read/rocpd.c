@@ -564,13 +564,9 @@ static bool fill(sqlite3 *sql, const char *suffix, bool newest)
 	       (!newest || run_all(sql, "INSERT INTO", rows_305, suffix));
 }
 
-static sqlite3 *temp_db(char path[])
+static sqlite3 *open_db(const char *path)
 {
 	sqlite3 *sql = NULL;
-	strcpy(path, "/tmp/assay-rocpd-XXXXXX");
-	int fd = mkstemp(path);
-	if (fd >= 0)
-		close(fd);
 	sqlite3_open(path, &sql);
 	return sql;
 }
@@ -616,10 +612,10 @@ static int check_rows(assay_run *run)
 
 TEST(rocpd_3_0_0_is_read)
 {
-	char path[64];
+	const char *path = assay_test_path("made.db");
 	bool ok;
 	assay_err err = {0};
-	sqlite3 *sql = temp_db(path);
+	sqlite3 *sql = open_db(path);
 	CHECK(fill(sql, "_0199_abc", false));
 	sqlite3_close(sql);
 	assay_run *run = read_db(path, &ok, &err);
@@ -632,10 +628,10 @@ TEST(rocpd_3_0_0_is_read)
 
 TEST(rocpd_3_0_5_is_read_with_its_new_columns)
 {
-	char path[64];
+	const char *path = assay_test_path("made.db");
 	bool ok;
 	assay_err err = {0};
-	sqlite3 *sql = temp_db(path);
+	sqlite3 *sql = open_db(path);
 	CHECK(fill(sql, "_0199_abc", true));
 	sqlite3_exec(sql,
 		     "UPDATE rocpd_kernel_dispatch_0199_abc SET graph_exec_id=8, graph_node_id=2",
@@ -654,10 +650,10 @@ TEST(rocpd_3_0_5_is_read_with_its_new_columns)
 
 TEST(merged_rocpd_databases_keep_their_processes_apart)
 {
-	char path[64];
+	const char *path = assay_test_path("made.db");
 	bool ok;
 	assay_err err = {0};
-	sqlite3 *sql = temp_db(path);
+	sqlite3 *sql = open_db(path);
 	CHECK(fill(sql, "_a", false) && fill(sql, "_b", true));
 	sqlite3_exec(
 		sql,
@@ -698,9 +694,9 @@ static int for_tables(sqlite3 *db, const char *sql)
 
 static assay_run *read_variant(const char *statements, bool *ok)
 {
-	char path[64];
+	const char *path = assay_test_path("made.db");
 	assay_err err = {0};
-	sqlite3 *sql = temp_db(path);
+	sqlite3 *sql = open_db(path);
 	bool made = fill(sql, "_a", false) && fill(sql, "_b", false);
 	sqlite3_exec(sql, "UPDATE rocpd_string_b SET string='other' WHERE id=2", NULL, NULL, NULL);
 	for_tables(sql, "UPDATE @_b SET guid = 'h'");
@@ -748,12 +744,11 @@ TEST(processes_that_share_tables_are_told_apart_by_guid)
 
 TEST(a_log_beside_the_database_is_read_and_nothing_is_written)
 {
-	char path[64], wal[80], shm[80];
+	const char *path = assay_test_path("made.db"), *wal = assay_test_path("made.db-wal");
+	const char *shm = assay_test_path("made.db-shm");
 	bool ok;
 	assay_err err = {0};
-	sqlite3 *sql = temp_db(path);
-	snprintf(wal, sizeof wal, "%s-wal", path);
-	snprintf(shm, sizeof shm, "%s-shm", path);
+	sqlite3 *sql = open_db(path);
 	sqlite3_exec(sql, "PRAGMA journal_mode=WAL; PRAGMA wal_autocheckpoint=0", NULL, NULL, NULL);
 	sqlite3_db_config(sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	CHECK(fill(sql, "_a", false));
@@ -792,9 +787,9 @@ TEST(databases_in_memory_cut_or_corrupt_never_crash)
 {
 	enum { SIZE = 1 << 20 };
 	static char image[SIZE], broken[SIZE];
-	char path[64];
+	const char *path = assay_test_path("made.db");
 	bool ok;
-	sqlite3 *sql = temp_db(path);
+	sqlite3 *sql = open_db(path);
 	CHECK(fill(sql, "_a", true));
 	sqlite3_close(sql);
 	size_t n = slurp(path, image, SIZE);
@@ -848,8 +843,8 @@ TEST(arguments_of_calls_are_the_same_read_beside_other_tables_and_in_turn)
 {
 	enum { SIZE = 4 << 20 };
 	static char image[SIZE];
-	char path[64];
-	sqlite3 *sql = temp_db(path);
+	const char *path = assay_test_path("made.db");
+	sqlite3 *sql = open_db(path);
 	CHECK(fill(sql, "_a", true));
 	CHECK(sqlite3_exec(sql, many_calls, NULL, NULL, NULL) == SQLITE_OK);
 	sqlite3_close(sql);
@@ -874,10 +869,10 @@ TEST(other_databases_are_refused_in_words)
 		 "without rocpd tables"},
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
-		char path[64];
+		const char *path = assay_test_path("made.db");
 		bool ok;
 		assay_err err = {0};
-		sqlite3 *sql = temp_db(path);
+		sqlite3 *sql = open_db(path);
 		sqlite3_exec(sql, cases[i].sql, NULL, NULL, NULL);
 		sqlite3_close(sql);
 		assay_run *run = read_db(path, &ok, &err);
@@ -915,10 +910,10 @@ TEST(rpd_is_read)
 		"INSERT INTO rocpd_api_ops VALUES(1,10,20);"
 		"INSERT INTO rocpd_kernelapi VALUES(10,'0x5',8,1,1,64,1,1,0,0,3);"
 		"INSERT INTO rocpd_monitor VALUES(1,'gpu',0,'sclk',100,110,'1700')";
-	char path[64];
+	const char *path = assay_test_path("made.db");
 	bool ok;
 	assay_err err = {0};
-	sqlite3 *sql = temp_db(path);
+	sqlite3 *sql = open_db(path);
 	CHECK(sqlite3_exec(sql, text, NULL, NULL, NULL) == SQLITE_OK);
 	sqlite3_close(sql);
 	assay_run *run = read_db(path, &ok, &err);

@@ -119,10 +119,9 @@ TEST(the_database_of_the_first_rocprof_joins_calls_and_work_by_index)
 		"INSERT INTO HIP VALUES(200, 210, 7, 8, 'hipLaunchKernel', '', 8, '');"
 		"INSERT INTO OPS VALUES(300, 450, 4, 0, 'k(int)', 7, 8, 1, 8);"
 		"INSERT INTO COPY VALUES(120, 140, 4, 0, 'CopyHostToDevice', 7, 8, 0, 4);";
-	char path[] = "/tmp/assay-first-XXXXXX";
-	int fd = mkstemp(path);
+	const char *path = assay_test_path("first.db");
 	sqlite3 *db = NULL;
-	CHECK(fd >= 0 && sqlite3_open(path, &db) == SQLITE_OK);
+	CHECK(sqlite3_open(path, &db) == SQLITE_OK);
 	CHECK(sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK);
 	sqlite3_close(db);
 	assay_run *run = assay_run_new();
@@ -134,7 +133,5 @@ TEST(the_database_of_the_first_rocprof_joins_calls_and_work_by_index)
 	CHECK(t->track.pid[t->gpu.track[0]] == 4 && t->track.tid[t->gpu.track[0]] == 1);
 	CHECK(assay_str_is(assay_text(run, t->host.args[0]), "\"args\": \"( size(4))\""));
 	assay_run_free(run);
-	close(fd);
-	unlink(path);
 	return 0;
 }

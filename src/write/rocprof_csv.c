@@ -540,8 +540,7 @@ TEST(a_folder_without_rows_is_not_made)
 {
 	assay_run *run = assay_run_new();
 	assay_err err = {0};
-	char folder[] = "/tmp/assay-rocprof-XXXXXX";
-	CHECK(mkdtemp(folder) && !rmdir(folder));
+	const char *folder = assay_test_path("folder");
 	CHECK(!rocprof_csv_write(run, folder, NULL, &err) && access(folder, F_OK));
 	CHECK(strstr(err.text, "nothing to write"));
 	assay_run_free(run);
