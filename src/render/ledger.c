@@ -1,5 +1,6 @@
 /* What is known to be missing, what may be, and when it is proved that nothing is. */
 #include "base/fmt.h"
+#include "base/test.h"
 #include "render/report.h"
 
 static const char *const cause_text[ASSAY_LOSS_CAUSE_COUNT] = {
@@ -107,4 +108,112 @@ void assay_ledger_json(assay_jsonw *w, const char *key, const assay_run *run)
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
+}
+
+static void add_source(assay_run *run, unsigned traits, assay_proof proof)
+{
+	assay_source_table *s = &run->part.t.source;
+	uint32_t i = assay_add(&run->part.t, ASSAY_T_source);
+	s->traits[i] = traits;
+	s->proof[i] = proof;
+}
+
+/* Of the newest source. */
+static void add_loss(assay_run *run, const char *kind, assay_loss_cause cause, uint64_t dropped,
+		     uint64_t unknown)
+{
+	assay_ledger_table *l = &run->part.t.ledger;
+	uint32_t i = assay_add(&run->part.t, ASSAY_T_ledger);
+	l->source[i] = (uint32_t)run->part.t.source.n - 1;
+	l->kind[i] = kind ? assay_sid_of(run, kind) : 0;
+	l->cause[i] = cause;
+	l->dropped[i] = dropped;
+	l->unknown[i] = unknown;
+	l->made[i] = dropped + 1;
+	l->read[i] = unknown + 2;
+	l->first[i] = -5;
+}
+
+static bool says(const assay_run *run, bool whole, const char *want)
+{
+	char text[2048] = "";
+	FILE *out = fmemopen(text, sizeof text, "w");
+	bool proved = assay_ledger_text(out, "> ", run);
+	fclose(out);
+	if (strcmp(text, want))
+		fprintf(stderr, "%s", text);
+	return proved == whole && !strcmp(text, want);
+}
+
+TEST(losses_are_summed_by_kind_and_cause)
+{
+	assay_run *run = assay_run_new();
+	add_source(run, ASSAY_TRAIT_FOLDER, ASSAY_PROOF_LOST);
+	add_loss(run, "kernel", ASSAY_LOSS_NONE, 7, 0);
+	add_loss(run, "kernel", ASSAY_LOSS_RING, 3, 90);
+	add_loss(run, "copy", ASSAY_LOSS_RING, 1, 0);
+	add_loss(run, "kernel", ASSAY_LOSS_VENDOR, 8, 0);
+	add_loss(run, NULL, ASSAY_LOSS_MISSING, 2, 0);
+	add_loss(run, NULL, ASSAY_LOSS_NOT_KEPT, 6, 0);
+	add_source(run, ASSAY_TRAIT_FOLDER, ASSAY_PROOF_OPEN);
+	add_loss(run, "kernel", ASSAY_LOSS_RING, 4, 0);
+	add_loss(run, NULL, ASSAY_LOSS_KILLED, 50, 9);
+	add_loss(run, NULL, ASSAY_LOSS_UNTOLD, 50, 1);
+	add_loss(run, NULL, ASSAY_LOSS_NO_WORK, 50, 2);
+	CHECK(says(
+		run, false,
+		"> lost 7 kernel: a thread's ring was full (2 processes)\n"
+		"> lost 1 copy: a thread's ring was full\n"
+		"> lost 8 kernel: the vendor's library dropped them\n"
+		"> lost 2 records: they were written and are not in the file\n"
+		"> unknown: at most 9 pieces of GPU work: the process was killed or left without a word\n"
+		"> unknown: 1 or more pieces of GPU work: how the process went is not in the file\n"
+		"> unknown: at most 2 pieces of GPU work: launched, and the vendor's library told nothing of it\n"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(nothing_was_lost_only_where_every_capture_proves_it)
+{
+	assay_run *run = assay_run_new();
+	CHECK(says(run, false, ""));
+	add_source(run, 0, ASSAY_PROOF_WHOLE); /* no capture of ours */
+	CHECK(says(run, false, ""));
+	add_source(run, ASSAY_TRAIT_FOLDER, ASSAY_PROOF_WHOLE);
+	CHECK(says(run, true,
+		   "> nothing was lost: 1 process ended in order, and the counts agree\n"));
+	add_source(run, 0, ASSAY_PROOF_LOST);
+	add_source(run, ASSAY_TRAIT_FOLDER, ASSAY_PROOF_WHOLE);
+	CHECK(says(run, true,
+		   "> nothing was lost: 2 processes ended in order, and the counts agree\n"));
+	assay_run_free(run);
+	static const assay_proof others[] = {ASSAY_PROOF_NONE, ASSAY_PROOF_OPEN, ASSAY_PROOF_LOST};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(others); i++) {
+		run = assay_run_new();
+		add_source(run, ASSAY_TRAIT_FOLDER, ASSAY_PROOF_WHOLE);
+		add_source(run, ASSAY_TRAIT_FOLDER, others[i]);
+		CHECK(says(run, false, ""));
+		assay_run_free(run);
+	}
+	return 0;
+}
+
+TEST(the_ledger_in_json_has_counts_or_a_loss_in_each_row)
+{
+	assay_run *run = assay_run_new();
+	assay_jsonw w = {.compact = true};
+	add_source(run, ASSAY_TRAIT_FOLDER, ASSAY_PROOF_WHOLE);
+	add_loss(run, "kernel", ASSAY_LOSS_NONE, 6, 4);
+	add_source(run, ASSAY_TRAIT_FOLDER, ASSAY_PROOF_LOST);
+	add_loss(run, NULL, ASSAY_LOSS_RING, 3, 4);
+	assay_jsonw_open(&w, NULL, '{');
+	assay_ledger_json(&w, "ledger", run);
+	assay_jsonw_close(&w, '}');
+	CHECK(assay_str_is(
+		assay_jsonw_text(&w),
+		"{\"ledger\": [{\"source\": 0, \"proof\": \"proved\", \"kind\": \"kernel\", \"cause\": \"none\", \"made\": 7, \"read\": 6}, "
+		"{\"source\": 1, \"proof\": \"lost\", \"kind\": null, \"cause\": \"ring_full\", \"dropped\": 3, \"unknown\": 4, \"first\": -5}]}"));
+	assay_jsonw_free(&w);
+	assay_run_free(run);
+	return 0;
 }

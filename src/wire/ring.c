@@ -9,12 +9,10 @@ assay_wire_rec *assay_ring_place(char *data, uint32_t ring_bytes, uint64_t *head
 				 size_t n)
 {
 	size_t pad = assay_ring_need(ring_bytes, *head, n) - n;
-	while (pad) { /* in pieces: a record's size has 16 bits */
-		size_t piece = pad > ASSAY_WIRE_RECORD_MAX ? ASSAY_WIRE_RECORD_MAX : pad;
-		assay_wire_rec fill = {ASSAY_WIRE_PAD, (uint16_t)piece, 0};
+	if (pad) { /* less than n, which has 16 bits */
+		assay_wire_rec fill = {ASSAY_WIRE_PAD, (uint16_t)pad, 0};
 		memcpy(data + (*head & (ring_bytes - 1)), &fill, sizeof fill);
-		*head += piece;
-		pad -= piece;
+		*head += pad;
 	}
 	assay_wire_rec *rec = (assay_wire_rec *)(void *)(data + (*head & (ring_bytes - 1)));
 	*rec = (assay_wire_rec){type, (uint16_t)n, 0};
@@ -28,7 +26,7 @@ size_t assay_ring_take(const assay_ring *r, const char *data, uint32_t ring_byte
 	uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
 	size_t n = 0;
 	*next = tail;
-	if (end < tail || end - tail > ring_bytes || tail % ASSAY_WIRE_ALIGN)
+	if (end - tail > ring_bytes || tail % ASSAY_WIRE_ALIGN)
 		return 0;
 	while (end - tail >= sizeof(assay_wire_rec)) {
 		size_t at = tail & (ring_bytes - 1);
