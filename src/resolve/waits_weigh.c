@@ -120,7 +120,7 @@ static uint64_t key_of_record(const waits *w, uint32_t i)
 }
 
 /* When all that it waited for was over: the call's return, or the start of the work that it held
- * up; the barrier of the record. */
+ * up; to a stream, the barrier of the record. */
 static int64_t over_at(const waits *w, uint32_t i)
 {
 	const assay_wait_table *t = &w->t->wait;
@@ -131,7 +131,14 @@ static int64_t over_at(const waits *w, uint32_t i)
 	int64_t over = is_thread(t, i)        ? t->ts[i] + t->dur[i]
 		       : held == ASSAY_NO_ROW ? INT64_MAX
 					      : w->t->gpu.ts[held];
-	return over < barrier ? over : barrier;
+	return is_thread(t, i) || over < barrier ? over : barrier;
+}
+
+/* HIP's recorders do not number the recordings of an event: it may have been recorded once more. */
+static bool may_be_recorded_again(const waits *w, uint32_t i)
+{
+	uint32_t source = source_of_wait(w, i);
+	return is_thread(&w->t->wait, i) && source < w->sources && w->is_hip[source];
 }
 
 /* When all that it can have waited for was launched: before the record, of an event. */
@@ -139,7 +146,9 @@ static int64_t entered_at(const waits *w, uint32_t i)
 {
 	const assay_wait_table *t = &w->t->wait;
 	uint32_t record = t->record_host[i];
-	return record == ASSAY_NO_ROW ? t->ts[i] + t->dur[i] : assay_host_end(&w->t->host, record);
+	return record == ASSAY_NO_ROW        ? t->ts[i] + t->dur[i]
+	       : may_be_recorded_again(w, i) ? t->ts[i]
+					     : assay_host_end(&w->t->host, record);
 }
 
 /* What ended before that holds nothing up: the work that is named is over, or a stream that waits
