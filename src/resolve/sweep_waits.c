@@ -159,8 +159,6 @@ static void weigh_hint(assay_sweep *s, const sweep_event *e, assay_sweep_wait *w
 		agree(s, e, w);
 		return;
 	}
-	if (w->class == ASSAY_WAIT_IS_FAILED_CALL || w->class == ASSAY_WAIT_IS_CAPTURED)
-		return;
 	uint32_t st = sweep_find(&s->by_stream, w->rec.hint, w->rec.scope, 1);
 	w->class = ASSAY_WAIT_IS_AMBIGUOUS;
 	w->why = ASSAY_WAIT_BY_SEVERAL;

@@ -17,7 +17,7 @@ static void put(char *data, uint64_t *head, uint16_t type, uint64_t number)
 
 TEST(records_come_out_as_they_went_in_around_the_end_of_a_ring)
 {
-	char data[RING], out[RING];
+	_Alignas(8) char data[RING], out[RING];
 	assay_ring r = {0};
 	uint64_t head = 0, next, number = 0, got = 0;
 	for (int lap = 0; lap < 40; lap++) {
@@ -48,7 +48,7 @@ TEST(records_come_out_as_they_went_in_around_the_end_of_a_ring)
 
 TEST(a_full_ring_is_taken_whole)
 {
-	char data[RING], out[RING];
+	_Alignas(8) char data[RING], out[RING];
 	assay_ring r = {0};
 	uint64_t head = 0, next;
 	for (int i = 0; i < RING / 32; i++)
@@ -62,7 +62,7 @@ TEST(a_full_ring_is_taken_whole)
 /* The bytes taken of three records of 24 when the second one says it has so many. */
 static size_t taken(uint64_t tail, uint16_t bytes, uint64_t *next)
 {
-	char data[RING], out[RING];
+	_Alignas(8) char data[RING], out[RING];
 	assay_ring r = {0};
 	uint64_t head = tail;
 	for (uint64_t i = 0; i < 3; i++)
@@ -100,7 +100,7 @@ TEST(nothing_is_taken_between_positions_that_make_no_sense)
 	static const struct {
 		uint64_t tail, end;
 	} cases[] = {{24, 0}, {0, RING + 24}, {4, 76}, {0, 0}, {0, 4}};
-	char data[RING], out[RING];
+	_Alignas(8) char data[RING], out[RING];
 	uint64_t head = 0;
 	for (uint64_t i = 0; i < 10; i++)
 		put(data, &head, ASSAY_WIRE_API, i);
@@ -120,7 +120,7 @@ TEST(counts_are_told_by_kind_and_cause_but_not_of_what_tells_them)
 	static assay_wire_tally out[ASSAY_RING_TALLIES];
 	static const uint16_t untold[] = {ASSAY_WIRE_PAD,   ASSAY_WIRE_LOST,  ASSAY_WIRE_END,
 					  ASSAY_WIRE_TALLY, ASSAY_WIRE_DEATH, ASSAY_WIRE_OPEN};
-	char data[RING];
+	_Alignas(8) char data[RING];
 	uint64_t head = 0;
 	for (size_t i = 0; i < sizeof untold / sizeof *untold; i++)
 		put(data, &head, untold[i], 0);

@@ -476,3 +476,93 @@ TEST(the_default_stream_may_wait_for_a_stream_of_nobody_knows_which_device)
 	}
 	return 0;
 }
+
+/* Waits and edges of a call from 200 to 205 beside work that ends at a time. */
+static program beside_work(assay_sweep_op op, int64_t end, uint32_t flags)
+{
+	program p = {0};
+	work(&p, 5, S1, 0, end);
+	record(&p, 10, A, S1);
+	assay_sweep_rec *r = on(&p, op, 20, S1);
+	r->event = A;
+	r->flags = flags;
+	run(&p);
+	return p;
+}
+
+TEST(a_query_says_yes_from_the_moment_its_work_ends)
+{
+	static const assay_sweep_op queries[] = {ASSAY_OP_EVENT_QUERY, ASSAY_OP_STREAM_QUERY};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(queries); i++) {
+		CHECK_EQ(beside_work(queries[i], 205, 0).edges, 1);
+		CHECK_EQ(beside_work(queries[i], 206, 0).edges, 0);
+		CHECK_EQ(beside_work(queries[i], 205, ASSAY_REC_FAILED).edges, 0);
+	}
+	return 0;
+}
+
+TEST(freeing_waits_for_work_that_ends_after_it_begins_and_not_after_it_returns)
+{
+	CHECK_EQ(beside_work(ASSAY_OP_DRAIN, 200, 0).waits, 0);
+	CHECK_EQ(beside_work(ASSAY_OP_DRAIN, 201, 0).waits, 1);
+	CHECK_EQ(beside_work(ASSAY_OP_DRAIN, 205, 0).waits, 1);
+	CHECK_EQ(beside_work(ASSAY_OP_DRAIN, 206, 0).waits, 0);
+	CHECK_EQ(beside_work(ASSAY_OP_DRAIN, 203, ASSAY_REC_FAILED).waits, 0);
+	return 0;
+}
+
+TEST(a_function_of_the_host_that_was_refused_is_in_no_stream)
+{
+	for (uint32_t failed = 0; failed < 2; failed++) {
+		program p = {0};
+		work(&p, 5, S1, 0, 90);
+		on(&p, ASSAY_OP_HOST_FUNC, 10, S1)->flags = failed ? ASSAY_REC_FAILED : 0;
+		on(&p, ASSAY_OP_STREAM_SYNC, 12, S1);
+		work(&p, 15, S1, 190, 290);
+		run(&p);
+		CHECK_EQ(p.wait[0].class, failed ? ASSAY_WAIT_IS_EXACT : ASSAY_WAIT_IS_LIKELY);
+		uint32_t edges = 0;
+		for (uint32_t i = 0; i < p.edges; i++)
+			edges += p.edge[i].kind == ASSAY_EDGE_HOST_FUNC;
+		CHECK_EQ(edges, !failed);
+	}
+	return 0;
+}
+
+TEST(the_vendors_number_finds_any_recording_of_an_event)
+{
+	for (uint32_t hinted = 0; hinted < 2; hinted++) {
+		program p = {0};
+		for (uint64_t i = 1; i <= 3; i++) {
+			assay_sweep_rec *r = record(&p, i * 10, A, S1);
+			r->arg = 100 + i;
+			r->track = 4;
+		}
+		for (uint64_t i = 1; i <= 4; i++) {
+			assay_sweep_rec *w = wait(&p, 40 + i, S2, A);
+			w->arg = 100 + i;
+			w->hint = hinted && i < 4 ? 4 : ASSAY_NO_ROW;
+		}
+		run(&p);
+		for (uint32_t i = 0; i < 3; i++)
+			CHECK(is(&p, i, ASSAY_WAIT_IS_EXACT, (i + 1) * 10));
+		CHECK(is(&p, 3, ASSAY_WAIT_IS_BEFORE_TRACE, 0));
+	}
+	return 0;
+}
+
+TEST(streams_of_no_known_device_may_be_what_a_device_waits_for)
+{
+	for (int64_t end = 80; end <= 100; end += 20) {
+		program p = {0};
+		work(&p, 1, S1, 0, 90);
+		work(&p, 2, S2, 0, end)->device = -1;
+		work(&p, 3, S3, 0, 300)->device = 1; /* another one */
+		call(&p, ASSAY_OP_DEVICE_SYNC, 9);
+		run(&p);
+		CHECK_EQ(p.wait[0].producer_row, 1);
+		CHECK_EQ(p.wait[0].class, end < 90 ? ASSAY_WAIT_IS_EXACT : ASSAY_WAIT_IS_LIKELY);
+		CHECK_EQ(p.wait[0].why, end < 90 ? ASSAY_WAIT_BY_NONE : ASSAY_WAIT_BY_PLACE);
+	}
+	return 0;
+}
