@@ -13,12 +13,18 @@ function tile(title, value, about) {
 	return value === null ? null : el("div.tile", { title: about || false }, el("dt", {}, title), el("dd", {}, value));
 }
 
+// A host that runs ahead has markers much shorter than the device's steps: then each says whose it is.
+function isBehind(data) {
+	const made = bucketParts(data), m = metricOf(data, "step_seconds"), n = data.steady?.steps[0] ?? 0;
+	return made !== null && n > 0 && known(m) && made.total > 1.1 * m.value * 1e9;
+}
+
 // Step time as a tile, and the shortest to the longest one.
 function stepTiles(data) {
 	const [m, low, high] = ["step_seconds", "step_seconds_min", "step_seconds_max"].map((name) => metricOf(data, name));
 	const text = (x) => `${marked(x)}${formatTime(x.value * 1e9)}`;
 	return [
-		tile(m?.how?.includes("median") ? "median step" : "step time", known(m) ? text(m) : "unknown", m?.how),
+		tile(`${m?.how?.includes("median") && data.steady?.steps[0] !== 1 ? "median step" : "step time"}${isBehind(data) ? " on the host" : ""}`, known(m) ? text(m) : "unknown", m?.how),
 		known(low) && known(high) && low.value < high.value ? tile("shortest, longest", `${text(low)}, ${text(high)}`, high.how) : null,
 	];
 }
@@ -69,7 +75,7 @@ function stepBar(data) {
 // What the bar stands for: the mean of the steps that count, with what lies between them.
 function barTile(data) {
 	const made = bucketParts(data), n = data.steady?.steps[0] ?? 0;
-	return made && n > 0 ? tile(n > 1 ? `mean of ${formatCount(n)}` : "one step", formatTime(made.total), "steps that count, from the start of one to the start of the next; the bar divides it") : null;
+	return made && n > 0 ? tile(`${n > 1 ? `mean of ${formatCount(n)}` : "one step"}${isBehind(data) ? " on the GPU" : ""}`, formatTime(made.total), "steps that count, from the start of one to the start of the next; the bar divides it") : null;
 }
 
 export function versionsOf(data) {

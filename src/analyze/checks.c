@@ -172,8 +172,58 @@ static void check_modes(assay_run *run)
 	}
 }
 
+/* Spans that a profiler draws around its own recording have no category, or this one. */
+static bool is_about_recording(assay_str cat)
+{
+	return !cat.n || assay_str_is(cat, "Trace");
+}
+
+/* Without work on a device: spans of categories that nothing is known of may be it. */
+static void check_categories(assay_run *run)
+{
+	enum { NAMED = 3 };
+	const assay_tables *t = &run->part.t;
+	assay_map seen = {0};
+	assay_arena scratch = {0};
+	struct met {
+		assay_sid cat;
+		uint64_t spans;
+	};
+	assay_vec(struct met) met = {0};
+	for (size_t i = 0; !t->gpu.n && !t->stat.n && i < t->other.n; i++) {
+		if (is_about_recording(assay_text(run, t->other.cat[i])))
+			continue;
+		uint32_t *slot = assay_map_at(&seen, t->other.cat[i]);
+		if (*slot == ASSAY_MAP_ABSENT) {
+			*slot = (uint32_t)met.n;
+			*assay_push(&met) = (struct met){.cat = t->other.cat[i]};
+		}
+		met.p[*slot].spans++;
+	}
+	const char *list = "";
+	for (size_t i = 0; i < met.n && i < NAMED; i++) {
+		size_t most = i;
+		for (size_t k = i; k < met.n; k++)
+			most = met.p[k].spans > met.p[most].spans ? k : most;
+		struct met one = met.p[most];
+		met.p[most] = met.p[i];
+		met.p[i] = one;
+		list = assay_printf(&scratch, "%s%s%s (%llu)", list, *list ? ", " : "",
+				    assay_z(run, one.cat), (unsigned long long)one.spans);
+	}
+	if (*list)
+		assay_warn(
+			run, "unknown_category",
+			"no spans are known to be work of a device; categories met that none is known by: %s%s",
+			list, met.n > NAMED ? ", ..." : "");
+	assay_vec_free(&met);
+	assay_arena_free(&scratch);
+	assay_map_free(&seen);
+}
+
 void assay_checks(assay_run *run)
 {
+	check_categories(run);
 	check_modes(run);
 	compare_telemetry(run);
 	check_links(run);
@@ -204,6 +254,26 @@ TEST(a_rank_with_another_driver_is_named)
 	CHECK_EQ(run->part.t.warning.n, 1);
 	CHECK(strstr(assay_z(run, run->part.t.warning.text[0]),
 		     "12080 on 3 of 4 ranks, but: rank 2 12040"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(categories_that_may_be_work_are_named_where_there_is_none)
+{
+	static const char *const cats[] = {"a", "mtia_ccp_events", "b", "mtia_ccp_events",
+					   "c", "Trace",           "",  "Trace"};
+	assay_run *run = assay_run_new();
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cats); i++) {
+		uint32_t row = assay_add(&run->part.t, ASSAY_T_other);
+		run->part.t.other.cat[row] = assay_sid_of(run, cats[i]);
+	}
+	assay_checks(run);
+	CHECK_EQ(run->part.t.warning.n, 1);
+	CHECK(strstr(assay_z(run, run->part.t.warning.text[0]), "mtia_ccp_events (2), "));
+	CHECK(strstr(assay_z(run, run->part.t.warning.text[0]), ", ..."));
+	assay_hand_gpu(run, "k", 0, 5, ASSAY_NO_ROW);
+	assay_checks(run);
+	CHECK_EQ(run->part.t.warning.n, 1);
 	assay_run_free(run);
 	return 0;
 }

@@ -342,8 +342,7 @@ struct mark_time {
 
 static uint32_t phase_row(assay_run *run, assay_phase phase)
 {
-	static const char *const names[] = {"", "prefill", "decode", "mixed"};
-	assay_sid name = assay_sid_of(run, names[phase]);
+	assay_sid name = assay_sid_of(run, assay_phase_name[phase]);
 	assay_phase_table *p = &run->part.t.phase;
 	for (uint32_t i = 0; i < p->n; i++)
 		if (p->name[i] == name)

@@ -101,6 +101,14 @@ static double explained(const assay_find_ctx *c)
 	return c->w->idle ? 1 - (double)dark / (double)c->w->idle : 1;
 }
 
+/* What the host was in; a call that the recording does not name is told so. */
+static const char *spell_name(const assay_run *run, const assay_find_ctx *c, assay_sid name)
+{
+	assay_str text = assay_text(run, name);
+	return assay_is_no_name(text) ? "calls that the recording does not name"
+				      : assay_fmt_safe(c->scratch, text);
+}
+
 static void add_facts(const assay_run *run, const assay_find_ctx *c, int cause,
 		      const assay_idle_name *in, assay_found *f)
 {
@@ -119,12 +127,11 @@ static void add_facts(const assay_run *run, const assay_find_ctx *c, int cause,
 						      assay_text(run, t->gpu.name[t->gap.gpu[gap]]),
 						      60)));
 	if (in->name)
-		assay_found_add_fact(
-			f, assay_printf(c->scratch, "%s in %s (%s%s)",
-					in->time * 2 > f->total ? "mostly" : "longest",
-					assay_fmt_safe(c->scratch, assay_text(run, in->name)),
-					assay_fmt_time(time, in->time / steps),
-					steps > 1 ? " a step" : ""));
+		assay_found_add_fact(f, assay_printf(c->scratch, "%s in %s (%s%s)",
+						     in->time * 2 > f->total ? "mostly" : "longest",
+						     spell_name(run, c, in->name),
+						     assay_fmt_time(time, in->time / steps),
+						     steps > 1 ? " a step" : ""));
 }
 
 /* Who is waited for may wait itself, for a processor: then that is the cause. */
@@ -192,7 +199,7 @@ static uint32_t drained_where(const assay_run *run, const assay_find_ctx *c,
 		assay_where_in_stack(run, own, &f->where);
 	f->fact[0] = assay_printf(c->scratch, "%s gaps begin while the host waits in %s",
 				  assay_fmt_count(count, idle->gaps[DRAINED]),
-				  assay_fmt_safe(c->scratch, assay_text(run, best.name)));
+				  spell_name(run, c, best.name));
 	return own;
 }
 

@@ -131,7 +131,14 @@ static bool is_kernel_name(const assay_run *run, assay_sid name)
 	return false;
 }
 
-/* The innermost operator or range around a row on its thread; the row itself without one. */
+static bool is_step_name(assay_str name)
+{
+	assay_word word = assay_word_of(name);
+	return word == ASSAY_WORD_STEP || word == ASSAY_WORD_STEP_MARKER;
+}
+
+/* The innermost operator or range around a row on its thread that is no step; the row itself
+ * without one. */
 static uint32_t around(const assay_run *run, uint32_t row)
 {
 	const assay_host_table *h = &run->part.t.host;
@@ -140,7 +147,8 @@ static uint32_t around(const assay_run *run, uint32_t row)
 		if (h->track[i] == h->track[row] && !assay_is_call(h->kind[i]) &&
 		    h->kind[i] != ASSAY_HOST_PYTHON && h->ts[i] <= h->ts[row] &&
 		    assay_host_end(h, i) >= assay_host_end(h, row) &&
-		    (best == row || h->dur[i] < h->dur[best]))
+		    (best == row || h->dur[i] < h->dur[best]) &&
+		    !is_step_name(assay_text(run, h->name[i])))
 			best = i;
 	return best;
 }
@@ -150,9 +158,12 @@ assay_where assay_idle_where(const assay_run *run, assay_arena *a, const assay_i
 	assay_where where = {0};
 	if (!in->name)
 		return where;
-	bool launch =
-		assay_is_call(run->part.t.host.kind[in->row]) && is_kernel_name(run, in->name);
+	bool call = assay_is_call(run->part.t.host.kind[in->row]);
+	bool nameless = call && assay_is_no_name(assay_text(run, in->name));
+	bool launch = call && (nameless || is_kernel_name(run, in->name));
 	uint32_t row = launch ? around(run, in->row) : in->row;
+	if (nameless && row == in->row)
+		return where;
 	uint8_t kind = run->part.t.host.kind[row];
 	const char *text = assay_dup(a, assay_text(run, run->part.t.host.name[row]));
 	if (kind == ASSAY_HOST_PYTHON)
@@ -192,6 +203,22 @@ TEST(a_launch_that_is_called_like_its_kernel_is_told_by_what_is_around_it)
 	CHECK(!strcmp(assay_idle_where(run, &a, &in).op, "gemm_kernel"));
 	run->part.t.kernel.name[k] = run->part.t.host.name[call];
 	CHECK(!strcmp(assay_idle_where(run, &a, &in).op, "command_buffer::update"));
+	assay_arena_free(&a);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_call_without_a_name_is_no_place)
+{
+	assay_run *run = assay_run_new();
+	assay_arena a = {0};
+	assay_hand_host(run, ASSAY_HOST_ANNOTATION, "ProfilerStep#3", 0, 100);
+	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "INVALID", 20, 5);
+	assay_idle_name in = {run->part.t.host.name[call], call, 5};
+	assay_where where = assay_idle_where(run, &a, &in);
+	CHECK(!where.op && !where.range);
+	assay_hand_host(run, ASSAY_HOST_OP, "aten::empty", 10, 50);
+	CHECK(!strcmp(assay_idle_where(run, &a, &in).op, "aten::empty"));
 	assay_arena_free(&a);
 	assay_run_free(run);
 	return 0;

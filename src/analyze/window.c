@@ -7,9 +7,11 @@
 
 #include "analyze/analyze.h"
 #include "analyze/stretch.h"
+#include "base/median.h"
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "names/serving.h"
 
 /* Where others work on the same device, the process that was asked for stands for the run, unless
  * it does next to nothing there. */
@@ -65,21 +67,39 @@ static bool is_too_long(int64_t span, const int64_t *sorted, size_t n)
 	return span / 3 > usual || (span / 3 > usual / 2 && alike <= 1 + n / 10);
 }
 
+/* Tokens that a serving engine worked on; 0 of other steps. */
+static int64_t tokens_of(const assay_run *run, uint32_t step_time)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t step = t->step_time.step[step_time];
+	assay_serving s;
+	return t->step.origin[step] == ASSAY_STEP_SERVING &&
+			       assay_serving_parse(assay_text(run, t->step.name[step]), &s)
+		       ? (int64_t)s.tokens
+		       : 0;
+}
+
 /* Compilation, library loading and allocation make first steps long; they are not what a step
- * costs. rows: of step_time, by start. */
-static size_t count_warmup(const assay_step_time_table *t, const uint32_t *rows, size_t n)
+ * costs. More tokens than usual do as well, and are. rows: of step_time, by start. */
+static size_t count_warmup(const assay_run *run, const uint32_t *rows, size_t n)
 {
 	enum { USUAL_AT_LEAST = 4 };
-	assay_vec(int64_t) span = {0};
+	const assay_step_time_table *t = &run->part.t.step_time;
+	assay_vec(int64_t) span = {0}, tokens = {0};
 	size_t k = 0;
 	if (n < USUAL_AT_LEAST + 1)
 		return 0;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		*assay_push(&span) = t->span[rows[i]];
+		*assay_push(&tokens) = tokens_of(run, rows[i]);
+	}
 	assay_sort_i64(span.p, n);
-	while (n - k > USUAL_AT_LEAST && is_too_long(t->span[rows[k]], span.p, n))
+	int64_t usual = assay_median_upper(tokens.p, n);
+	while (n - k > USUAL_AT_LEAST && is_too_long(t->span[rows[k]], span.p, n) &&
+	       tokens_of(run, rows[k]) <= usual)
 		k++;
 	assay_vec_free(&span);
+	assay_vec_free(&tokens);
 	return k;
 }
 
@@ -99,7 +119,7 @@ static void find_bounds(const assay_run *run, const assay_order *order, assay_wi
 	size_t n = of.n;
 	w->apart = of.apart;
 	w->apart_time = of.apart_time;
-	w->warmup = count_warmup(&t->step_time, row, n);
+	w->warmup = count_warmup(run, row, n);
 	w->warm = w->warmup || of.first ? t->step.ts[t->step_time.step[row[w->warmup]]] : INT64_MIN;
 	w->last = of.first + n < rows.n ? t->step.ts[t->step_time.step[row[n - 1]]] : INT64_MAX;
 	w->stretch = n ? t->step_time.start[row[0]] : 0;
@@ -285,18 +305,36 @@ void assay_steady(assay_run *run, const assay_window *w)
 			100 * w->apart_time / (double)(last - first));
 }
 
-static size_t warmup_of(const int64_t *spans, size_t n)
+/* first: the name of the first step, the others decode two tokens. */
+static size_t warmup_after(const char *first, const int64_t *spans, size_t n)
 {
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
 	uint32_t rows[16];
 	for (size_t i = 0; i < n; i++) {
+		uint32_t step = assay_add(t, ASSAY_T_step);
+		t->step.name[step] = assay_sid_of(run, i ? "step[DECODE bs=2]" : first);
+		t->step.origin[step] = ASSAY_STEP_SERVING;
 		rows[i] = assay_add(t, ASSAY_T_step_time);
 		t->step_time.span[rows[i]] = spans[i];
+		t->step_time.step[rows[i]] = step;
 	}
-	size_t k = count_warmup(&t->step_time, rows, n);
+	size_t k = count_warmup(run, rows, n);
 	assay_run_free(run);
 	return k;
+}
+
+static size_t warmup_of(const int64_t *spans, size_t n)
+{
+	return warmup_after("step 0", spans, n);
+}
+
+TEST(a_prefill_is_long_without_warming_up)
+{
+	static const int64_t spans[] = {900, 100, 100, 100, 100};
+	CHECK_EQ(warmup_after("step[EXTEND bs=2 toks=512]", spans, 5), 0);
+	CHECK_EQ(warmup_after("step[DECODE bs=2]", spans, 5), 1);
+	return 0;
 }
 
 TEST(first_steps_warm_up_when_hardly_another_is_as_long)

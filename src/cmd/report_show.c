@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/suggest.h"
 #include "cmd/say.h"
 #include "render/report.h"
 
@@ -15,9 +16,16 @@ static bool sections_known(const char *cmd, const report_show *s)
 				continue;
 			assay_say_on("assay %s: no section is called '%.*s'; there are", cmd,
 				     (int)name.n, name.p);
-			for (size_t k = 0; k < assay_section_count; k++)
+			assay_arena scratch = {0};
+			assay_suggestion near = {.meant = assay_dup(&scratch, name)};
+			for (size_t k = 0; k < assay_section_count; k++) {
 				assay_say_on("%s %s", k ? "," : "", assay_sections[k].name);
+				assay_suggest(&near, assay_sections[k].name);
+			}
 			fputc('\n', stderr);
+			if (near.best)
+				assay_say("Did you mean %s?", near.best);
+			assay_arena_free(&scratch);
 			return false;
 		}
 	}

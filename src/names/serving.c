@@ -4,6 +4,8 @@
 
 #include "base/test.h"
 
+const char *const assay_phase_name[] = {"", "prefill", "decode", "mixed"};
+
 /* The number behind the first `key`; rest moves past it. */
 static bool number_after(assay_str *rest, const char *key, double *out)
 {

@@ -11,7 +11,10 @@ typedef enum assay_phase {
 	ASSAY_PHASE_PREFILL,
 	ASSAY_PHASE_DECODE,
 	ASSAY_PHASE_MIXED,
+	ASSAY_PHASE_COUNT,
 } assay_phase;
+
+extern const char *const assay_phase_name[]; /* "" for none */
 
 typedef struct assay_serving {
 	assay_phase phase;

@@ -91,6 +91,15 @@ assay_word assay_word_of_function(assay_str function)
 	return ASSAY_WORD_NOTHING;
 }
 
+bool assay_is_no_name(assay_str call)
+{
+	static const char *const words[] = {"", "INVALID", "unknown", "Unknown", "<unknown>"};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++)
+		if (assay_str_is(call, words[i]))
+			return true;
+	return false;
+}
+
 int64_t assay_number_in(assay_str name)
 {
 	size_t end = name.n;

@@ -35,6 +35,9 @@ bool assay_is_library_file(assay_str file);
  * nobody can open it. */
 bool assay_is_no_file(assay_str file);
 
+/* What profilers write for a call whose name they do not know: CUPTI's and roctracer's words. */
+bool assay_is_no_name(assay_str call);
+
 /* "epoch 2 step 31 (warm)" -> 31, the last number in a name; -1 without one. */
 int64_t assay_number_in(assay_str name);
 

@@ -145,10 +145,10 @@ static const char *steps_text(assay_printout *p)
 				     (unsigned long long)s->other_work_steps[0]),
 			s->other_work[0]);
 	left = and_time(p, left, "tail", s->tail[0]);
-	return assay_printf(&p->scratch, "%llu (%s)%s", (unsigned long long)s->steps[0],
+	return assay_printf(&p->scratch, "%llu (%s%s)%s", (unsigned long long)s->steps[0],
 			    p->run->part.t.step.n ? assay_step_origin_name[s->origin[0]]
 						  : "the number that was given",
-			    left);
+			    assay_phases_text(p), left);
 }
 
 static void print_words(assay_printout *p, const char *title, const char *text)

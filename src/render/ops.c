@@ -237,11 +237,15 @@ static void print_phases(assay_printout *p)
 	const assay_phase_table *h = &p->run->part.t.phase;
 	char t[ASSAY_FMT];
 	for (uint32_t i = 0; i < h->n; i++)
-		fprintf(p->out,
-			"  %s: %.0f steps, %.0f requests, %.0f tokens in %s, %.0f tokens/s\n",
-			assay_z(p->run, h->name[i]), (double)h->steps[i], h->requests[i],
-			h->tokens[i], assay_fmt_time(t, h->span[i]),
-			h->span[i] > 0 ? h->tokens[i] / (double)h->span[i] * 1e9 : 0);
+		assay_print_sentence(
+			p,
+			assay_printf(
+				&p->scratch,
+				"%s: %.0f step%s, %.0f requests, %.0f tokens in %s, %.0f tokens/s",
+				assay_z(p->run, h->name[i]), (double)h->steps[i],
+				h->steps[i] == 1 ? "" : "s", h->requests[i], h->tokens[i],
+				assay_fmt_time(t, h->span[i]),
+				h->span[i] > 0 ? h->tokens[i] / (double)h->span[i] * 1e9 : 0));
 }
 
 /* Columns before the name. */

@@ -126,6 +126,9 @@ void assay_ranks_text(assay_printout *p);
 void assay_steps_json(assay_jsonw *w, const assay_run *run);
 void assay_derived_text(assay_printout *p);
 void assay_derived_json(assay_jsonw *w, const assay_run *run);
+/* ": 2 prefill, 41.2 us a token; 10 decode, 597 us a token" of a serving engine's steps that count,
+ * "" of others. */
+const char *assay_phases_text(assay_printout *p);
 void assay_steps_text(assay_printout *p);
 
 #endif

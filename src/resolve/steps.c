@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/json.h"
+#include "base/map.h"
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
@@ -209,22 +210,22 @@ static void keep_step(assay_step_table *s, size_t to, size_t from)
 	s->origin[to] = s->origin[from];
 }
 
-/* Ranges named like steps that overlap (batches inside a step) do not say which one is meant:
- * keep the outermost of each source. */
+/* Steps inside others (batches in a step, the mark of a worker in that of its engine) are parts of
+ * them: keep the outermost of each source. Rows of a source are in the order of time. */
 static void drop_inner_steps(assay_step_table *s)
 {
-	size_t kept = 0;
+	uint32_t kept = 0;
+	assay_map last = {0}; /* of a source: the kept one that ends last */
 	for (size_t i = 0; i < s->n; i++) {
-		bool inner = false;
-		for (size_t k = 0; k < s->n && !inner; k++)
-			inner = k != i && s->source[k] == s->source[i] && s->ts[k] <= s->ts[i] &&
-				s->ts[k] + s->dur[k] >= s->ts[i] + s->dur[i] &&
-				(s->dur[k] > s->dur[i] || k < i);
-		if (inner)
+		uint32_t *slot = assay_map_at(&last, s->source[i]), k = *slot;
+		if (k != ASSAY_MAP_ABSENT && s->ts[k] + s->dur[k] >= s->ts[i] + s->dur[i])
 			continue;
-		keep_step(s, kept++, i);
+		if (k == ASSAY_MAP_ABSENT || s->ts[k] != s->ts[i])
+			*slot = kept++;
+		keep_step(s, *slot, i);
 	}
 	s->n = kept;
+	assay_map_free(&last);
 }
 
 static void add_device_steps(assay_run *run)
@@ -240,16 +241,42 @@ static void add_device_steps(assay_run *run)
 enum { MANY = 4096 }; /* step-like ranges; more than these are something else */
 
 /* Ranges that are only named like steps may be something else: too many of them, or a single one
- * that is the whole run. Of ranges that a pattern chose the outermost count. */
+ * that is the whole run. */
 static void doubt_ranges(assay_step_table *s)
 {
-	bool chosen = s->n && s->origin[0] == ASSAY_STEP_CHOSEN;
-	if (!s->n || (s->origin[0] != ASSAY_STEP_RANGE && !chosen))
+	bool many = s->n > MANY;
+	if (!s->n || s->origin[0] == ASSAY_STEP_MARKER)
 		return;
-	if (s->n <= MANY)
-		drop_inner_steps(s);
-	if (!chosen && (s->n > MANY || s->n < 2))
+	drop_inner_steps(s);
+	if (s->origin[0] == ASSAY_STEP_RANGE && (many || s->n < 2))
 		s->n = 0;
+}
+
+/* A number in a name is the step's where it grows from step to step of a process. Those of serving
+ * marks count tokens, and names that are all alike have none: these are numbered by their place. */
+static bool own_number(const assay_step_table *s, size_t i, uint32_t before)
+{
+	if (s->origin[i] == ASSAY_STEP_SERVING || s->number[i] < 0)
+		return false;
+	return before == ASSAY_MAP_ABSENT || s->origin[i] == ASSAY_STEP_MARKER ||
+	       s->number[i] > s->number[before];
+}
+
+static void number_steps(assay_step_table *s)
+{
+	assay_map last = {0}, next = {0}; /* of a process: its step before; its next place */
+	for (uint32_t i = 0; i < s->n; i++) {
+		uint32_t *before = assay_map_at(&last, s->source[i]);
+		if (!own_number(s, i, *before))
+			*assay_map_at(&next, s->source[i]) = 0;
+		*before = i;
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		if (assay_map_get(&next, s->source[i]) != ASSAY_MAP_ABSENT)
+			s->number[i] = (*assay_map_at(&next, s->source[i]))++;
+	}
+	assay_map_free(&last);
+	assay_map_free(&next);
 }
 
 /* A step during which recording was off is not known as a whole. */
@@ -281,6 +308,7 @@ void assay_find_steps(assay_run *run, const assay_step_choice *given)
 	if (!s->n)
 		add_marked_steps(run, &f);
 	doubt_ranges(s);
+	number_steps(s);
 	bool asked = f.choice.api != ASSAY_STEPS_AUTO || f.choice.name.n;
 	if (!s->n && !asked)
 		add_device_steps(run);
@@ -370,6 +398,48 @@ TEST(the_user_chooses_which_ranges_are_steps)
 	assay_meta_add(&run->part, "rocprofiler.version", ASSAY_S("1.0.0"));
 	CHECK(steps_by(run, "NVTX") == 0 && steps_by(run, "roctx") == 2);
 	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_mark_inside_the_mark_of_another_engine_is_no_step_of_its_own)
+{
+	assay_run *run = assay_run_new();
+	for (int i = 0; i < 3; i++) {
+		assay_hand_host(run, ASSAY_HOST_ANNOTATION, "step[EXTEND bs=1 toks=9]", 100 * i,
+				20);
+		assay_hand_host(run, ASSAY_HOST_ANNOTATION, "execute_context_1(9)_generation_0(0)",
+				100 * i, 90);
+		assay_hand_host(run, ASSAY_HOST_ANNOTATION, "step[EXTEND bs=1 toks=9]",
+				100 * i + 50, 40);
+	}
+	assay_find_steps(run, NULL);
+	CHECK_EQ(run->part.t.step.n, 3);
+	for (int i = 0; i < 3; i++)
+		CHECK(run->part.t.step.ts[i] == 100 * i && run->part.t.step.dur[i] == 90);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(steps_have_the_number_of_their_name_or_of_their_place)
+{
+	static const struct {
+		const char *name[3];
+		int64_t number[3];
+	} cases[] = {{{"step 4", "step 5", "step 9"}, {4, 5, 9}},
+		     {{"batch", "batch", "batch"}, {0, 1, 2}},
+		     {{"ProfilerStep", "ProfilerStep", "ProfilerStep"}, {0, 1, 2}},
+		     {{"step 0", "step 1", "step 0"}, {0, 1, 2}},
+		     {{"step[DECODE bs=8]", "step[DECODE bs=9]", "step[DECODE bs=10]"}, {0, 1, 2}}};
+	for (size_t k = 0; k < ASSAY_COUNT_OF(cases); k++) {
+		assay_run *run = assay_run_new();
+		for (int i = 0; i < 3; i++)
+			assay_hand_host(run, ASSAY_HOST_MARKER, cases[k].name[i], 100 * i, 90);
+		assay_find_steps(run, NULL);
+		CHECK_EQ(run->part.t.step.n, 3);
+		for (int i = 0; i < 3; i++)
+			CHECK_EQ(run->part.t.step.number[i], cases[k].number[i]);
+		assay_run_free(run);
+	}
 	return 0;
 }
 

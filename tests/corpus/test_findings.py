@@ -16,7 +16,7 @@ FIRST = {
 }
 # trace: steps, what says so
 STEPS = {
-    "tracelens/inference/sglang_qwen3_8b_prefilldecode.json.gz": (2, "step marks of the serving engine"),
+    "tracelens/inference/sglang_qwen3_8b_prefilldecode.json.gz": (1, "step marks of the serving engine"),
     "tracelens/inference/vllm_prefilldecode_piecewise.json.gz": (1, "step marks of the serving engine"),
     "tracelens/rocprofv3_908_results.json.gz": (49, "detected from the repetition of kernels"),  # of 50, one warms up
     "hta/nccl_data.json.gz": (3, "ProfilerStep markers on the host"),

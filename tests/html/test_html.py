@@ -48,6 +48,18 @@ def check_demo(driver, folder):
     tap.ok("nothing failed on the console while it was used", not console(driver))
 
 
+def check_host_ahead(driver, folder):
+    """Markers of a host that runs ahead are not the device's steps: the header says whose each time is."""
+    trace, events = folder / "ahead.json", []
+    for i in range(6):
+        events += [span(f"ProfilerStep#{i}", "user_annotation", 1, 1, 100 * i, 90), span("cudaLaunchKernel", "cuda_runtime", 1, 1, 100 * i + 10, 5, correlation=i),
+                   span("k", "kernel", 0, 7, 300 * i + 20, 299, correlation=i, stream=7, device=0)]
+    trace.write_text(json.dumps({"traceEvents": events}))
+    load(driver, write(folder, "ahead.html", trace)[0])
+    tiles = driver.execute_script("return Object.fromEntries([...document.querySelectorAll('.tile')].map((t) => [t.firstChild.textContent, t.lastChild.textContent]))")
+    tap.ok("a host that runs ahead has its own time in the header", tiles.get("median step on the host") == "90.0 µs" and any(t.startswith("mean of") and t.endswith(" on the GPU") for t in tiles), tiles)
+
+
 # Of each GPU event, how many bands lie around it on its stream, and whether the innermost is hatched.
 BANDS = """
 const d = assay.data, t = assay.timeline, how = d.enums["gpu_scope.how"].findIndex((text) => text.endsWith("inferred"));
@@ -370,6 +382,7 @@ def main():
         driver = browser()
         try:
             check_demo(driver, folder)
+            check_host_ahead(driver, folder)
             check_inferred(driver, folder)
             check_chains(driver, folder)
             check_colours(driver)
