@@ -695,7 +695,9 @@ static void add_unseen_work(waits *w)
 		if (!is_unseen(w, h))
 			continue;
 		waits_args a = waits_args_of(&w->args, w->run, t->host.args[h]);
-		if (!was_capturing(&captures, t->host.track[h], waits_host_key(w, h)))
+		/* of a stream that is named the sweep knows whether it captures: others run */
+		if (a.has_stream ||
+		    !was_capturing(&captures, t->host.track[h], waits_host_key(w, h)))
 			add_in_stream(w, ASSAY_OP_UNSEEN, h, &a);
 	}
 	assay_vec_free(&captures.v);
