@@ -287,6 +287,82 @@ bool assay_db_walk_next(assay_db_walk *w)
 	return false;
 }
 
+/* Down from the page on top to the first or last leaf below it; NULL when there is none. */
+static const char *leaf_below(assay_db_walk *w, bool last)
+{
+	while (w->depth) {
+		uint32_t number = w->at[w->depth - 1].page;
+		const char *page = page_at(w, w->depth - 1, number);
+		const char *head = page ? page + (number == 1 ? HEADER : 0) : NULL;
+		if (!head || head[0] == LEAF)
+			return page;
+		if (last)
+			w->at[w->depth - 1].next = w->at[w->depth - 1].cells;
+		if (!descend(w, page, head))
+			break;
+	}
+	return NULL;
+}
+
+/* The id of row n of the leaf on top. */
+static bool rowid_at(const assay_db_walk *w, const char *page, uint32_t n, uint64_t *rowid)
+{
+	const char *cell = cell_at(w, page, n, 8), *end = page + w->file->usable;
+	uint64_t size;
+	return cell && (cell = varint(cell, end, &size)) && varint(cell, end, rowid);
+}
+
+typedef struct leaf_ids {
+	uint64_t first, last;
+	bool dense; /* no id between them is missing */
+} leaf_ids;
+
+static bool leaf_ids_at(assay_db_walk *w, const assay_db_pages *f, uint32_t root, bool last,
+			leaf_ids *ids)
+{
+	const char *page = assay_db_walk_start(w, f, root) ? leaf_below(w, last) : NULL;
+	uint32_t cells = page ? w->at[w->depth - 1].cells : 0;
+	if (!cells || !rowid_at(w, page, 0, &ids->first) ||
+	    !rowid_at(w, page, cells - 1, &ids->last))
+		return false;
+	ids->dense = ids->last - ids->first == cells - 1;
+	return true;
+}
+
+static bool count_leaves(assay_db_walk *w, const assay_db_pages *f, uint32_t root, uint64_t *rows)
+{
+	*rows = 0;
+	if (!assay_db_walk_start(w, f, root))
+		return false;
+	while (w->depth) {
+		uint32_t number = w->at[w->depth - 1].page, cells = w->at[w->depth - 1].cells;
+		const char *page = page_at(w, w->depth - 1, number);
+		const char *head = page ? page + (number == 1 ? HEADER : 0) : NULL;
+		if (!head || (cells && head[0] == LEAF && !cell_at(w, page, cells - 1, 8)))
+			return false;
+		if (head[0] == LEAF) {
+			*rows += cells;
+			w->depth--;
+		} else if (!descend(w, page, head)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool assay_db_walk_count(assay_db_walk *w, const assay_db_pages *f, uint32_t root, uint64_t *rows)
+{
+	enum { ROW_MIN = 4 }; /* bytes: where it is, how long, its id */
+	leaf_ids first, last;
+	if (leaf_ids_at(w, f, root, false, &first) && leaf_ids_at(w, f, root, true, &last) &&
+	    first.dense && last.dense) {
+		*rows = last.last - first.first + 1;
+		if (*rows <= f->bytes / ROW_MIN)
+			return true;
+	}
+	return count_leaves(w, f, root, rows);
+}
+
 void assay_db_walk_free(assay_db_walk *w)
 {
 	for (size_t i = 0; i < ASSAY_COUNT_OF(w->block); i++)

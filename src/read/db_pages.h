@@ -70,6 +70,9 @@ bool assay_db_pages_open(assay_db_pages *f, const char *header, uint64_t bytes);
  * it is no plain table. Keeps spilled's memory. */
 bool assay_db_walk_start(assay_db_walk *w, const assay_db_pages *f, uint32_t root);
 bool assay_db_walk_next(assay_db_walk *w);
+/* Rows of that table. Its ends are all that is looked at where ids count on without gaps there, its
+ * pages otherwise, its records never. False: the pages make no sense. */
+bool assay_db_walk_count(assay_db_walk *w, const assay_db_pages *f, uint32_t root, uint64_t *rows);
 void assay_db_walk_free(assay_db_walk *w);
 
 #endif
