@@ -127,8 +127,9 @@ static const char *device_text(const assay_contents *t, size_t i, assay_arena *a
 	const assay_device_table *d = &t->run->part.t.device;
 	char x[ASSAY_FMT];
 	bool arch = d->arch[i] != 0, memory = d->memory[i] >= 0;
+	assay_str name = d->name[i] ? assay_text(t->run, d->name[i]) : ASSAY_S("unnamed");
 	return assay_printf(a, "device %d%s: %s%s%s%s%s", d->id[i], rank_text(t, d->source[i], a),
-			    assay_fmt_safe(a, assay_text(t->run, d->name[i])), arch ? ", " : "",
+			    assay_fmt_safe(a, name), arch ? ", " : "",
 			    arch ? assay_z(t->run, d->arch[i]) : "", memory ? ", " : "",
 			    memory ? assay_fmt_bytes(x, (uint64_t)d->memory[i]) : "");
 }
@@ -333,6 +334,19 @@ void assay_contents_json(assay_jsonw *w, const assay_contents *t)
 		assay_jsonw_str(w, NULL, assay_text(run, run->part.t.warning.text[i]));
 	assay_jsonw_close(w, ']');
 	assay_jsonw_close(w, '}');
+}
+
+TEST(a_device_without_a_name_is_said_to_have_none)
+{
+	assay_run *run = assay_run_new();
+	assay_contents t = {.run = run};
+	uint32_t d = assay_add(&run->part.t, ASSAY_T_device);
+	run->part.t.device.id[d] = 3;
+	CHECK(!strcmp(device_text(&t, d, &run->arena), "device 3: unnamed"));
+	run->part.t.device.memory[d] = 206000000000;
+	CHECK(!strcmp(device_text(&t, d, &run->arena), "device 3: unnamed, 206 GB"));
+	assay_run_free(run);
+	return 0;
 }
 
 TEST(times_as_far_apart_as_numbers_have_a_length)

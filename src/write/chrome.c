@@ -75,8 +75,8 @@ void chrome_ids(chrome_out *c, uint32_t track)
 		assay_jsonw_i64(&c->w, "pid", t->pid[track] + raised(c, t->source[track]));
 	else
 		put_word(c, "pid", assay_text(c->run, t->process[track]));
-	if (t->tid[track] >= 0)
-		assay_jsonw_i64(&c->w, "tid", t->tid[track]);
+	if (c->tid[track] >= 0)
+		assay_jsonw_i64(&c->w, "tid", c->tid[track]);
 	else
 		put_word(c, "tid", assay_text(c->run, t->name[track]));
 }
@@ -580,6 +580,34 @@ static void set_base(chrome_out *c)
 		c->at.shift[i] = assay_wrap_add(c->at.shift[i], s->base[first] - c->base);
 }
 
+/* Threads with hashes for numbers get the first that no thread has. */
+static void number_threads(chrome_out *c, assay_arena *arena)
+{
+	const assay_track_table *t = &c->t->track;
+	assay_map taken = {0}, given = {0};
+	uint32_t last = 0;
+	c->tid = assay_alloc(arena, (t->n + 1) * sizeof *c->tid);
+	for (uint32_t i = 0; i < t->n; i++) {
+		c->tid[i] = t->tid[i];
+		if (t->kind[i] == ASSAY_TRACK_THREAD && t->tid[i] >= 0)
+			*assay_map_at(&taken, (uint64_t)t->tid[i]) = 1;
+	}
+	for (uint32_t i = 0; i < t->n; i++) {
+		if (t->kind[i] != ASSAY_TRACK_THREAD || !assay_thread_is_hash(c->run, i))
+			continue;
+		uint32_t *number = assay_map_at(
+			&given, assay_hash(&t->tid[i], sizeof t->tid[i], t->source[i]));
+		if (*number == ASSAY_MAP_ABSENT) {
+			while (assay_map_get(&taken, ++last) != ASSAY_MAP_ABSENT)
+				;
+			*number = last;
+		}
+		c->tid[i] = *number;
+	}
+	assay_map_free(&taken);
+	assay_map_free(&given);
+}
+
 static bool chrome_write(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err)
 {
 	(void)left, (void)err;
@@ -587,6 +615,7 @@ static bool chrome_write(const assay_run *run, FILE *out, assay_left_out *left, 
 	chrome_out c = {.run = run, .t = &run->part.t, .out = out};
 	assay_source_places_find(&c.at, run, &arena);
 	set_base(&c);
+	number_threads(&c, &arena);
 	c.grids = assay_grids_of(run, &arena);
 	c.sound = assay_alloc(&arena, run->part.strings.str.n + 1);
 	assay_waits_by_call(c.t, &c.wait_of_call);
@@ -619,5 +648,5 @@ const assay_writer assay_writer_chrome = {
 	.page = "chrome-out",
 	.write = chrome_write,
 	.lacks = ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES |
-		 ASSAY_LACKS_RECORDING | ASSAY_LACKS_BELOW_ZERO,
+		 ASSAY_LACKS_RECORDING | ASSAY_LACKS_HASHES,
 };

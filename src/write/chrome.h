@@ -25,6 +25,7 @@ typedef struct chrome_out {
 	assay_map wait_of_call; /* source and correlation id -> row of wait */
 	assay_map event_calls;  /* the same -> row of event_call */
 	assay_lanes lanes;      /* what threads were seen doing */
+	int64_t *tid;           /* by track; Perfetto and HTA have 32 bits for it */
 } chrome_out;
 
 /* Are arguments JSON that a strict reader takes? 0: nobody has looked yet. */

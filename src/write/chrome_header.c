@@ -212,14 +212,14 @@ static void name_threads(chrome_out *c, assay_map *seen)
 		if (t->kind[i] == ASSAY_TRACK_STREAM)
 			continue;
 		assay_str process = assay_text(c->run, t->process[i]);
-		int64_t tid = t->tid[i] >= 0 ? t->tid[i] : 0;
+		int64_t tid = c->tid[i] >= 0 ? c->tid[i] : 0;
 		if (t->pid[i] >= 0 && process.n &&
 		    first_time(seen, row_key(t->source[i], t->pid[i], -1)))
 			put_name(c, "process_name", t->source[i], t->pid[i], tid, "name", process,
 				 0);
 		assay_str name = assay_text(c->run, t->name[i]);
-		if (t->tid[i] >= 0 && name.n) {
-			first_time(seen, row_key(t->source[i], t->pid[i], t->tid[i]));
+		if (c->tid[i] >= 0 && name.n) {
+			first_time(seen, row_key(t->source[i], t->pid[i], c->tid[i]));
 			chrome_begin(c, 'M', (assay_str){0}, ASSAY_S("thread_name"));
 			chrome_ids(c, i);
 			assay_jsonw_open(&c->w, "args", '{');

@@ -36,13 +36,13 @@ void chrome_put_look(chrome_out *c, uint32_t i)
 /* Threads that have only a name have no row beside theirs. */
 static bool has_row(const chrome_out *c, uint32_t track)
 {
-	return c->t->track.pid[track] >= 0 && c->t->track.tid[track] >= 0;
+	return c->t->track.pid[track] >= 0 && c->tid[track] >= 0;
 }
 
 static void put_row(chrome_out *c, uint32_t track)
 {
 	const assay_track_table *t = &c->t->track;
-	chrome_place(c, t->source[track], t->pid[track], t->tid[track] + ASSAY_LANE_ROW);
+	chrome_place(c, t->source[track], t->pid[track], c->tid[track] + ASSAY_LANE_ROW);
 }
 
 static void name_lane(chrome_out *c, uint32_t track)

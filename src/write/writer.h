@@ -18,6 +18,9 @@ typedef struct assay_left_out {
 #define ASSAY_NEW_ORIGIN "origins of times, which are counted anew"
 void assay_leave_out(assay_left_out *left, uint64_t n, const char *what);
 
+/* Whether the number of a thread is no process's business, and more than viewers have bits for. */
+bool assay_thread_is_hash(const assay_run *run, uint32_t track);
+
 /* What a format may have no place for. */
 enum {
 	ASSAY_LACKS_MEMORY = 1 << 1,
@@ -46,6 +49,7 @@ enum {
 	ASSAY_LACKS_UNNUMBERED = 1 << 24,  /* threads without a number, or of such a process */
 	ASSAY_LACKS_NAMED_LINES = 1 << 25, /* threads without a number of their own */
 	ASSAY_LACKS_BELOW_ZERO = 1 << 26,  /* threads' numbers below zero: hashes, in XPlane */
+	ASSAY_LACKS_HASHES = 1 << 27,      /* these, and XPlane's that are more than 32 bits */
 	/* what only recordings and vendors' databases say */
 	ASSAY_LACKS_RECORDING =
 		ASSAY_LACKS_LEDGER | ASSAY_LACKS_PAUSES | ASSAY_LACKS_UNENDED | ASSAY_LACKS_RECORDS,

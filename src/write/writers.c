@@ -144,29 +144,37 @@ static uint64_t records(const assay_run *run)
 	return run->part.t.event_record.n + run->part.t.barrier.n;
 }
 
-static bool is_unnumbered(const assay_track_table *t, uint32_t track)
+static bool is_unnumbered(const assay_run *run, uint32_t track)
 {
+	const assay_track_table *t = &run->part.t.track;
 	return t->tid[track] < 0 || t->pid[track] < 0;
 }
 
-static bool is_named_line(const assay_track_table *t, uint32_t track)
+static bool is_named_line(const assay_run *run, uint32_t track)
 {
-	return t->tid[track] == -1;
+	return run->part.t.track.tid[track] == -1;
 }
 
-static bool is_below_zero(const assay_track_table *t, uint32_t track)
+static bool is_below_zero(const assay_run *run, uint32_t track)
 {
-	return t->tid[track] < -1;
+	return run->part.t.track.tid[track] < -1;
+}
+
+bool assay_thread_is_hash(const assay_run *run, uint32_t track)
+{
+	const assay_track_table *t = &run->part.t.track;
+	return t->tid[track] < -1 || (t->tid[track] > UINT32_MAX &&
+				      assay_has_trait(run, t->source[track], ASSAY_TRAIT_PLANES));
 }
 
 /* Threads of this kind with spans. */
-static uint64_t threads(const assay_run *run, bool (*is)(const assay_track_table *, uint32_t))
+static uint64_t threads(const assay_run *run, bool (*is)(const assay_run *, uint32_t))
 {
 	const assay_tables *t = &run->part.t;
 	assay_map seen = {0};
 	for (size_t i = 0; i < t->host.n; i++)
 		if (t->track.kind[t->host.track[i]] == ASSAY_TRACK_THREAD &&
-		    is(&t->track, t->host.track[i]))
+		    is(run, t->host.track[i]))
 			*assay_map_at(&seen, t->host.track[i]) = 1;
 	uint64_t n = seen.n;
 	assay_map_free(&seen);
@@ -186,6 +194,11 @@ static uint64_t named_lines(const assay_run *run)
 static uint64_t below_zero(const assay_run *run)
 {
 	return threads(run, is_below_zero);
+}
+
+static uint64_t hashes(const assay_run *run)
+{
+	return threads(run, assay_thread_is_hash);
 }
 
 static const struct {
@@ -219,6 +232,7 @@ static const struct {
 	{ASSAY_LACKS_UNNUMBERED, unnumbered,
 	 "threads without a number of theirs or of their process, which get one"},
 	{ASSAY_LACKS_BELOW_ZERO, below_zero, "threads' numbers below zero"},
+	{ASSAY_LACKS_HASHES, hashes, "threads' numbers that are hashes, which get others"},
 	{ASSAY_LACKS_NAMED_LINES, named_lines, "threads without a number, which get one"},
 };
 

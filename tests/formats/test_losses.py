@@ -34,6 +34,7 @@ COLUMNS = {
     "External ids": ("gpu.external", "api.external"), "sizes of GPU work": ("gpu.bytes",), "contexts of GPU work": ("gpu.context",),
     "graphs that GPU work is of": ("gpu.graph", "gpu.graph_node"), "threads of memory events": ("alloc.track",), "threads' processes, beside the first one": ("host.track",),
     "threads' numbers below zero": ("host.track",),
+    "threads' numbers that are hashes, which get others": ("host.track",),
     "numbers of operators and Python frames": ("op.ev_idx", "op.seq", "op.fwd_thread", "frame.id", "frame.parent", "frame.ev_idx"),
 }
 # said in other words: by format, table or column

@@ -5,6 +5,7 @@
 #include "base/input.h"
 #include "base/json.h"
 #include "base/test.h"
+#include "model/by_hand.h"
 #include "read/reader.h"
 #include "write/writer.h"
 
@@ -76,6 +77,33 @@ TEST(resolving_adds_no_events)
 	assay_run *run = read_text(hip_trace);
 	CHECK(run && run->part.t.host.n == 4 && run->part.t.gpu.n == 1);
 	CHECK(run->part.t.sync.n == 0 && run->part.t.wait.n == 2);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Perfetto puts threads with longer numbers together on one row, and drops what overlaps there. */
+TEST(threads_that_xla_numbers_by_hashes_get_numbers_of_32_bits)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	const int64_t tid[] = {5520340305237897665, 2, -1472503042444199177, 5520340305237897665};
+	uint32_t source = assay_add(t, ASSAY_T_source);
+	t->source.traits[source] = ASSAY_TRAIT_PLANES;
+	run->part.source = source;
+	for (uint32_t i = 0; i < ASSAY_COUNT_OF(tid); i++) {
+		uint32_t h = assay_hand_host(run, ASSAY_HOST_OP, "a", 1000 * i, 5);
+		assay_sid name = assay_intern_z(&run->part.strings, i == 3 ? "other" : "line");
+		t->host.track[h] = assay_track(&run->part, ASSAY_TRACK_THREAD, 7, tid[i], 0, name);
+	}
+	bool valid;
+	const char *at = written(run, &valid);
+	CHECK(valid);
+	static const int expected[] = {3, 2, 4, 3}; /* 1 is of another */
+	for (size_t i = 0; i < ASSAY_COUNT_OF(expected); i++) {
+		at = strstr(at, "\"ph\": \"X\"");
+		CHECK(at && (at = strstr(at, "\"tid\": ")) && atoi(at + 7) == expected[i]);
+	}
+	CHECK(!strstr(at, "5520340305237897665"));
 	assay_run_free(run);
 	return 0;
 }
