@@ -12,6 +12,7 @@ enum {
 	LATE = TURN / 14, /* ns, each */
 	STRETCHES = 10,
 	PLACES = 3,
+	BUCKET = TURN / 2,
 };
 
 /* Where a row of host begins or ends. */
@@ -29,6 +30,8 @@ struct stalls {
 	assay_map place;
 	uint64_t long_ones, turns, places;
 	int64_t time; /* ns in turns */
+	/* of each BUCKET of the window: those before it that stretches of a turn may be in */
+	uint32_t *open, buckets;
 };
 
 static bool is_of_host(const assay_gap_part_table *p, size_t part)
@@ -36,15 +39,39 @@ static bool is_of_host(const assay_gap_part_table *p, size_t part)
 	return p->cause[part] == ASSAY_WHY_HOST_UNTRACED || p->cause[part] == ASSAY_WHY_HOST_OP;
 }
 
-/* Time that stretches of a turn may be in. */
-static bool is_worth_a_look(const assay_run *run, const assay_find_ctx *c)
+static uint32_t bucket_of(const struct stalls *s, int64_t at)
 {
-	const assay_gap_part_table *p = &run->part.t.gap_part;
-	int64_t sum = 0;
-	for (size_t i = 0; i < p->n; i++)
-		if (is_of_host(p, i) && p->dur[i] >= TURN &&
-		    assay_gap_in_window(&run->part.t.gap, c->w, p->gap[i]))
-			sum += p->dur[i];
+	int64_t i = (at - s->c->w->from) / BUCKET;
+	return i < 0 ? 0 : i >= s->buckets ? s->buckets - 1 : (uint32_t)i;
+}
+
+static bool is_open(const struct stalls *s, int64_t from, int64_t to)
+{
+	uint32_t a = bucket_of(s, from), b = bucket_of(s, to);
+	return s->open[b + 1] - s->open[a] == b + 1 - a;
+}
+
+/* Time that stretches of a turn may be in: gaps of the device with a long part of the host, and a
+ * little before them, when it still worked. Rows elsewhere, most of them, are not looked at. */
+static bool find_time(struct stalls *s)
+{
+	const assay_gap_part_table *p = &s->run->part.t.gap_part;
+	const assay_gap_table *g = &s->run->part.t.gap;
+	int64_t sum = 0, all = (s->c->w->to - s->c->w->from) / BUCKET + 1;
+	s->buckets = all < UINT32_MAX / 2 ? (uint32_t)all : UINT32_MAX / 2;
+	s->open = assay_pages_grow(NULL, (s->buckets + 1ull) * sizeof *s->open);
+	for (size_t i = 0; i < p->n; i++) {
+		uint32_t gap = p->gap[i];
+		if (!is_of_host(p, i) || p->dur[i] < BUCKET ||
+		    !assay_gap_in_window(g, s->c->w, gap))
+			continue;
+		uint32_t last = bucket_of(s, g->ts[gap] + g->dur[gap] + BUCKET);
+		for (uint32_t k = bucket_of(s, g->ts[gap] - BUCKET); k <= last; k++)
+			s->open[k + 1] = 1;
+		sum += p->dur[i] >= TURN ? p->dur[i] : 0;
+	}
+	for (uint32_t k = 0; k < s->buckets; k++)
+		s->open[k + 1] += s->open[k];
 	return sum >= STRETCHES * (int64_t)TURN;
 }
 
@@ -65,8 +92,10 @@ static void find_points(struct stalls *s)
 		int64_t end = assay_host_end(h, i);
 		if (!s->launches[h->track[i]] || end < s->c->w->from || h->ts[i] > s->c->w->to)
 			continue;
-		*assay_push(&s->point) = (struct point){h->ts[i], i, false};
-		*assay_push(&s->point) = (struct point){end, i, true};
+		if (is_open(s, h->ts[i], h->ts[i]))
+			*assay_push(&s->point) = (struct point){h->ts[i], i, false};
+		if (is_open(s, end, end))
+			*assay_push(&s->point) = (struct point){end, i, true};
 	}
 }
 
@@ -82,7 +111,7 @@ static void look_between(struct stalls *s, const struct point *a, const struct p
 {
 	const assay_host_table *h = &s->run->part.t.host;
 	int64_t length = b->at - a->at;
-	if (length < TURN / 2 || length > TURN * (2 * TURNS + 1) / 2 ||
+	if (length < BUCKET || length > TURN * (2 * TURNS + 1) / 2 || !is_open(s, a->at, b->at) ||
 	    (a->row == b->row && !a->ends && assay_is_call(h->kind[a->row])))
 		return;
 	s->long_ones++;
@@ -122,11 +151,12 @@ const char *assay_lock_turns(const assay_run *run, const assay_find_ctx *c)
 {
 	struct stalls s = {.run = run, .c = c};
 	char count[ASSAY_FMT];
-	if (!is_worth_a_look(run, c))
-		return NULL;
-	s.launches = threads_that_launch(run, c);
-	find_points(&s);
-	look(&s);
+	if (find_time(&s)) {
+		s.launches = threads_that_launch(run, c);
+		find_points(&s);
+		look(&s);
+	}
+	assay_pages_free(s.open);
 	assay_vec_free(&s.point);
 	assay_map_free(&s.place);
 	int64_t waits = c->w->cause[ASSAY_WHY_HOST_UNTRACED] + c->w->cause[ASSAY_WHY_HOST_OP];
