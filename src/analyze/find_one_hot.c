@@ -87,12 +87,6 @@ static void see_product(struct search *s, struct stream *st, uint32_t gpu)
 	}
 }
 
-static bool is_fill(const struct search *s, uint32_t gpu)
-{
-	return s->t->gpu.kind[gpu] == ASSAY_GPU_MEMSET ||
-	       assay_str_find(assay_text(s->run, s->t->gpu.name[gpu]), "FillFunctor") >= 0;
-}
-
 static void see_kernel(struct search *s, uint32_t gpu, uint8_t family, assay_role role)
 {
 	struct stream *st = stream_of(s, gpu);
@@ -111,7 +105,8 @@ static void see_kernel(struct search *s, uint32_t gpu, uint8_t family, assay_rol
 		st->piece[st->pieces++] = gpu;
 		st->casts += role == ASSAY_ROLE_CAST ? s->t->gpu.dur[gpu] : 0;
 	} else {
-		*st = (struct stream){.fill = is_fill(s, gpu) ? gpu : ASSAY_NO_ROW};
+		bool fills = role == ASSAY_ROLE_FILL || s->t->gpu.kind[gpu] == ASSAY_GPU_MEMSET;
+		*st = (struct stream){.fill = fills ? gpu : ASSAY_NO_ROW};
 	}
 }
 
@@ -120,8 +115,11 @@ static void walk(struct search *s)
 	const assay_kernel_table *k = &s->t->kernel;
 	const assay_order_device *d = &s->c->order->device.p[s->c->w->device];
 	assay_map rows = {0};
-	for (uint32_t i = 0; i < k->n; i++)
+	uint8_t *role = assay_alloc(s->c->scratch, k->n + 1); /* of each row of kernel */
+	for (uint32_t i = 0; i < k->n; i++) {
 		*assay_map_at(&rows, (uint64_t)k->name[i] << 8 | k->kind[i]) = i;
+		role[i] = (uint8_t)assay_role_of_kernel(assay_text(s->run, k->name[i]));
+	}
 	for (size_t i = 0; i < d->n; i++) {
 		uint32_t gpu = s->c->order->row[d->first + i];
 		if (s->t->gpu.ts[gpu] < s->c->w->from || s->t->gpu.ts[gpu] >= s->c->w->to ||
@@ -130,8 +128,7 @@ static void walk(struct search *s)
 		uint32_t row = assay_map_get(&rows, (uint64_t)s->t->gpu.name[gpu] << 8 |
 							    s->t->gpu.kind[gpu]);
 		bool known = row != ASSAY_MAP_ABSENT;
-		see_kernel(s, gpu, known ? k->family[row] : 0,
-			   assay_role_of_kernel(assay_text(s->run, s->t->gpu.name[gpu])));
+		see_kernel(s, gpu, known ? k->family[row] : 0, known ? role[row] : ASSAY_ROLE_NONE);
 	}
 	assay_map_free(&rows);
 }

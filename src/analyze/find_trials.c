@@ -8,6 +8,7 @@
 #include "base/test.h"
 #include "model/by_hand.h"
 #include "names/calls.h"
+#include "names/roles.h"
 
 static const double least = 0.05; /* of the time */
 
@@ -56,15 +57,10 @@ static int64_t launched(const struct trials *x, size_t i)
  * may take turns, too, with events of a timer or of another stream between them. */
 static bool clears(const struct trials *x, size_t i)
 {
-	static const char *const words[] = {"fill", "memset"};
 	const assay_gpu_table *g = &x->run->part.t.gpu;
-	assay_str name = assay_text(x->run, g->name[x->row[i]]);
-	if (g->kind[x->row[i]] == ASSAY_GPU_MEMSET)
-		return true;
-	for (size_t k = 0; k < ASSAY_COUNT_OF(words); k++)
-		if (assay_str_find_nocase(name, words[k]) >= 0)
-			return true;
-	return false;
+	uint32_t row = x->row[i];
+	return g->kind[row] == ASSAY_GPU_MEMSET ||
+	       assay_role_of_kernel(assay_text(x->run, g->name[row])) == ASSAY_ROLE_FILL;
 }
 
 /* Is an event recorded between the launches of two pieces of work? */
@@ -123,7 +119,7 @@ static void find_spans(struct trials *x)
 	uint64_t times;
 	for (size_t i = 0, n; i + 1 < x->n; i += n) {
 		n = 1;
-		if (name_at(x, i) == name_at(x, i + 1) || !clears(x, i) || !is_timed(x, i, i + 1))
+		if (name_at(x, i) == name_at(x, i + 1) || !is_timed(x, i, i + 1) || !clears(x, i))
 			continue;
 		size_t all = length_of_row(x, i, &times);
 		if (times >= MANY) {

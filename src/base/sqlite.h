@@ -12,4 +12,14 @@ void assay_sqlite_guard(assay_undo *u, sqlite3 *db);
 /* Page where a table or an index begins, counted from 1; 0: it cannot be asked. */
 uint32_t assay_sqlite_root(sqlite3 *db, const char *schema, const char *name);
 
+/* For tests: a database in this file, as the statements make or change it; false: they failed. */
+static inline bool assay_sqlite_by_hand(const char *path, const char *statements)
+{
+	sqlite3 *db = NULL;
+	bool ok = sqlite3_open(path, &db) == SQLITE_OK &&
+		  sqlite3_exec(db, statements, NULL, NULL, NULL) == SQLITE_OK;
+	sqlite3_close(db);
+	return ok;
+}
+
 #endif

@@ -14,6 +14,7 @@ typedef enum assay_role {
 	ASSAY_ROLE_FUSED_UPDATE, /* an optimizer's whole step for a list of tensors */
 	ASSAY_ROLE_LIST_UPDATE,  /* one operation for a list of tensors */
 	ASSAY_ROLE_ONES,         /* one value into places of a tensor, as one_hot does */
+	ASSAY_ROLE_FILL,         /* one value into all of it */
 } assay_role;
 
 assay_role assay_role_of_kernel(assay_str name);

@@ -683,10 +683,7 @@ static uint64_t digest(assay_db *db, uint64_t *rows)
 TEST(pages_read_the_same_as_statements)
 {
 	const char *path = assay_test_path("pages.db");
-	sqlite3 *sql = NULL;
-	CHECK(sqlite3_open(path, &sql) == SQLITE_OK);
-	CHECK(sqlite3_exec(sql, odd_table, NULL, NULL, NULL) == SQLITE_OK);
-	sqlite3_close(sql);
+	CHECK(assay_sqlite_by_hand(path, odd_table));
 	assay_run *run = assay_run_new();
 	assay_input *in = assay_input_open(path, NULL);
 	assay_db db;
@@ -720,10 +717,7 @@ TEST(rows_that_are_not_read_are_counted_without_their_records)
 		"INSERT INTO keyed SELECT a FROM dense WHERE a < 8;"
 		"DELETE FROM sparse WHERE a % 7 = 1; INSERT INTO dense VALUES(zeroblob(70000))";
 	const char *path = assay_test_path("unread.db");
-	sqlite3 *sql = NULL;
-	CHECK(sqlite3_open(path, &sql) == SQLITE_OK);
-	CHECK(sqlite3_exec(sql, made, NULL, NULL, NULL) == SQLITE_OK);
-	sqlite3_close(sql);
+	CHECK(assay_sqlite_by_hand(path, made));
 	assay_run *run = assay_run_new();
 	assay_input *in = assay_input_open(path, NULL);
 	assay_db db;
@@ -743,10 +737,7 @@ TEST(rows_that_are_not_read_are_counted_without_their_records)
 TEST(a_database_that_shrinks_while_it_is_read_is_said_to)
 {
 	const char *path = assay_test_path("shrinks.db");
-	sqlite3 *sql = NULL;
-	CHECK(sqlite3_open(path, &sql) == SQLITE_OK);
-	CHECK(sqlite3_exec(sql, odd_table, NULL, NULL, NULL) == SQLITE_OK);
-	sqlite3_close(sql);
+	CHECK(assay_sqlite_by_hand(path, odd_table));
 	for (int walks = 0; walks < 2; walks++) {
 		assay_run *run = assay_run_new();
 		assay_input *in = assay_input_open(path, NULL);
@@ -762,9 +753,7 @@ TEST(a_database_that_shrinks_while_it_is_read_is_said_to)
 		assay_db_close(&db);
 		assay_input_close(in);
 		assay_run_free(run);
-		CHECK(truncate(path, 0) == 0 && sqlite3_open(path, &sql) == SQLITE_OK);
-		CHECK(sqlite3_exec(sql, odd_table, NULL, NULL, NULL) == SQLITE_OK);
-		sqlite3_close(sql);
+		CHECK(truncate(path, 0) == 0 && assay_sqlite_by_hand(path, odd_table));
 	}
 	return 0;
 }

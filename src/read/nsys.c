@@ -1,9 +1,9 @@
 /* Nsight Systems' SQLite export (`nsys export --type sqlite`). The vendor changes its schema at
  * will: tables may be missing, columns go by name, names by id. One export holds many processes;
  * each one with GPU work becomes a source of its own, since correlation ids count per process. */
+#include "base/sqlite.h"
 #include "read/nsys.h"
 
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -511,11 +511,7 @@ static const char *const made =
 static assay_run *read_made(const char *more, bool *ok, assay_err *err)
 {
 	const char *path = assay_test_path("export.sqlite");
-	sqlite3 *sql = NULL;
-	sqlite3_open(path, &sql);
-	*ok = sqlite3_exec(sql, made, NULL, NULL, NULL) == SQLITE_OK &&
-	      sqlite3_exec(sql, more, NULL, NULL, NULL) == SQLITE_OK;
-	sqlite3_close(sql);
+	*ok = assay_sqlite_by_hand(path, made) && assay_sqlite_by_hand(path, more);
 	assay_run *run = assay_run_new();
 	assay_input *in = assay_input_open(path, err);
 	run->part.source = assay_add(&run->part.t, ASSAY_T_source);

@@ -1,10 +1,10 @@
 /* results.db of the first rocprof (ROCm up to 6): a table of calls for each interface, OPS and COPY
  * for the device. Index joins a call with its work (ROCm/rocprofiler, bin/tblextr.py). */
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/jsonw.h"
+#include "base/sqlite.h"
 #include "base/test.h"
 #include "read/db.h"
 #include "read/reader.h"
@@ -120,10 +120,7 @@ TEST(the_database_of_the_first_rocprof_joins_calls_and_work_by_index)
 		"INSERT INTO OPS VALUES(300, 450, 4, 0, 'k(int)', 7, 8, 1, 8);"
 		"INSERT INTO COPY VALUES(120, 140, 4, 0, 'CopyHostToDevice', 7, 8, 0, 4);";
 	const char *path = assay_test_path("first.db");
-	sqlite3 *db = NULL;
-	CHECK(sqlite3_open(path, &db) == SQLITE_OK);
-	CHECK(sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK);
-	sqlite3_close(db);
+	CHECK(assay_sqlite_by_hand(path, sql));
 	assay_run *run = assay_run_new();
 	CHECK(assay_read_path(run, path, NULL));
 	const assay_tables *t = &run->part.t;

@@ -134,11 +134,16 @@ static int64_t over_at(const waits *w, uint32_t i)
 	return is_thread(t, i) || over < barrier ? over : barrier;
 }
 
+static bool is_of_hip(const waits *w, uint32_t i)
+{
+	uint32_t source = source_of_wait(w, i);
+	return source < w->sources && w->is_hip[source];
+}
+
 /* HIP's recorders do not number the recordings of an event: it may have been recorded once more. */
 static bool may_be_recorded_again(const waits *w, uint32_t i)
 {
-	uint32_t source = source_of_wait(w, i);
-	return is_thread(&w->t->wait, i) && source < w->sources && w->is_hip[source];
+	return is_thread(&w->t->wait, i) && is_of_hip(w, i);
 }
 
 /* When all that it can have waited for was launched: before the record, of an event. */
@@ -185,9 +190,9 @@ static bool may_be_joined(const waits_ends *e, uint32_t i)
 static bool may_be_another(const waits *w, uint32_t i)
 {
 	const assay_wait_table *t = &w->t->wait;
-	uint32_t p = t->producer_gpu[i], source = source_of_wait(w, i);
-	return t->kind[i] == ASSAY_WAIT_STREAM_SYNC && p != ASSAY_NO_ROW && source < w->sources &&
-	       w->is_hip[source] && assay_gpu_end(&w->t->gpu, p) > over_at(w, i);
+	uint32_t p = t->producer_gpu[i];
+	return t->kind[i] == ASSAY_WAIT_STREAM_SYNC && p != ASSAY_NO_ROW && is_of_hip(w, i) &&
+	       assay_gpu_end(&w->t->gpu, p) > over_at(w, i);
 }
 
 /* Calls that were not recorded may have put more in front of a wait than is known, but nothing that
