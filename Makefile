@@ -245,7 +245,6 @@ fuzz:
 
 dist:
 	$(Q)tools/install-deps dist
-	$(Q)$(MAKE) -s -j$$(nproc) all
 	$(Q)tools/dist
 
 install: all

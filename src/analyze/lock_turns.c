@@ -13,6 +13,7 @@ enum {
 	STRETCHES = 10,
 	PLACES = 3,
 	BUCKET = TURN / 2,
+	BUCKETS = 1 << 20, /* 43 minutes; those of a longer window are wider */
 };
 
 /* Where a row of host begins or ends. */
@@ -30,8 +31,9 @@ struct stalls {
 	assay_map place;
 	uint64_t long_ones, turns, places;
 	int64_t time; /* ns in turns */
-	/* of each BUCKET of the window: those before it that stretches of a turn may be in */
+	/* of each bucket of the window: those before it that stretches of a turn may be in */
 	uint32_t *open, buckets;
+	int64_t width; /* ns, of a bucket */
 };
 
 static bool is_of_host(const assay_gap_part_table *p, size_t part)
@@ -41,7 +43,7 @@ static bool is_of_host(const assay_gap_part_table *p, size_t part)
 
 static uint32_t bucket_of(const struct stalls *s, int64_t at)
 {
-	int64_t i = (at - s->c->w->from) / BUCKET;
+	int64_t i = (at - s->c->w->from) / s->width;
 	return i < 0 ? 0 : i >= s->buckets ? s->buckets - 1 : (uint32_t)i;
 }
 
@@ -57,8 +59,9 @@ static bool find_time(struct stalls *s)
 {
 	const assay_gap_part_table *p = &s->run->part.t.gap_part;
 	const assay_gap_table *g = &s->run->part.t.gap;
-	int64_t sum = 0, all = (s->c->w->to - s->c->w->from) / BUCKET + 1;
-	s->buckets = all < UINT32_MAX / 2 ? (uint32_t)all : UINT32_MAX / 2;
+	int64_t sum = 0, span = s->c->w->to - s->c->w->from;
+	s->width = span / BUCKETS > BUCKET ? span / BUCKETS : BUCKET;
+	s->buckets = (uint32_t)(span / s->width) + 1;
 	s->open = assay_pages_grow(NULL, (s->buckets + 1ull) * sizeof *s->open);
 	for (size_t i = 0; i < p->n; i++) {
 		uint32_t gap = p->gap[i];
