@@ -207,7 +207,7 @@ static bool start_locked(void)
 	atomic_store(&rt.next_ring, 0);
 	atomic_store(&rt.spare, 0);
 	atomic_store(&rt.no_more_rings, 0);
-	rt.bulk_head = rt.bulk_lost = rt.unnamed_n = 0;
+	rt.bulk_head = rt.bulk_lost = rt.damaged = rt.unnamed_n = 0;
 	rt.bulk_stuck = false;
 	assay_rt_forget_cost();
 	assay_steps_forget();

@@ -113,6 +113,9 @@ uint32_t assay_rt_tid(void);
 void *assay_rt_begin(assay_wire_type type, size_t bytes);
 void assay_rt_commit(void);
 
+/* The calling thread, which is the recorder's, will record nothing more. */
+void assay_rt_done(void);
+
 /* Where the call that the thread is in is told, so that it is known of one that never returns;
  * NULL: nowhere. Filled in, start last, when a call begins; assay_rt_left() when it ended. */
 struct assay_ring_call *assay_rt_call(void);

@@ -180,7 +180,7 @@ void assay_rt_name_thread(uint32_t tid)
 			return;
 		if (!rt.threads[i]) {
 			rt.threads[i] = tid;
-			rt.unnamed[rt.unnamed_n++ % RT_UNNAMED] = tid;
+			rt.unnamed[rt.unnamed_n++] = tid;
 			return;
 		}
 	}

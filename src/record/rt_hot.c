@@ -45,9 +45,9 @@ void assay_rt_forget_self(void)
 	self.waited = false;
 }
 
-void assay_rt_end_of_thread(void *ring)
+void assay_rt_done(void)
 {
-	if (ring == self.ring && self.life == rt_life()) {
+	if (self.ring && self.life == rt_life()) {
 		atomic_store_explicit(&self.ring->state, ASSAY_RING_CLOSED, memory_order_release);
 		if (!atomic_load(&rt.spare))
 			assay_rt_wake_writer();
@@ -55,6 +55,12 @@ void assay_rt_end_of_thread(void *ring)
 	self.ring = NULL;
 	self.easy = 0;
 	self.life = 0;
+}
+
+void assay_rt_end_of_thread(void *ring)
+{
+	if (ring == self.ring)
+		assay_rt_done();
 }
 
 static assay_ring *claim_ready(void)

@@ -19,7 +19,6 @@ enum {
 	RT_WINDOWS = 1024,
 	RT_THREADS = 4096, /* remembered as named */
 	RT_SYMBOLS = 4096, /* kernels remembered as named */
-	RT_UNNAMED = 256,  /* of them, to be named next */
 };
 
 /* A file of ours: what proves that a descriptor still is, and the way back to it. */
@@ -85,10 +84,11 @@ typedef struct rt_state {
 	char *take, *take2; /* records on their way out, of the recorder's ring and of a thread's */
 	uint32_t threads[RT_THREADS]; /* threads already named, open addressing */
 	uint64_t symbols[RT_SYMBOLS]; /* addresses of kernels' names already told */
-	uint32_t unnamed[RT_UNNAMED]; /* the last ones whose name is still to be asked for */
+	uint32_t unnamed[RT_THREADS]; /* of them, those whose name is still to be asked for */
 	uint32_t unnamed_n;
 	assay_strings strings, left_behind; /* left_behind: the parent's, in a forked child */
 	int64_t last_clock;
+	uint64_t damaged; /* places in rings that made no sense, to be told */
 } rt_state;
 
 extern rt_state rt;

@@ -247,8 +247,8 @@ static bool make_ring(void)
 	if (!data)
 		return false;
 	atomic_store(&rt.data[i], data);
-	make_ready(&rt.file->ring[i]);
 	atomic_store_explicit(&rt.file->used, i + 1, memory_order_release);
+	make_ready(&rt.file->ring[i]); /* wakes who looks for it among those that are used */
 	return true;
 }
 
@@ -330,18 +330,25 @@ static bool write_chunk(const assay_ring *r, void *payload, size_t n)
 						   : assay_rt_append(&c, payload, n);
 }
 
+/* What was taken from a ring, which made sense up to `next`, goes into the file; what a stray write
+ * of the program made senseless is passed over. False: it could not be written. */
+static bool write_taken(assay_ring *r, void *records, size_t n, uint64_t next, uint64_t head)
+{
+	atomic_store(&r->writing, head);
+	if (n && !write_chunk(r, records, n))
+		return false;
+	atomic_store_explicit(&r->tail, head, memory_order_release);
+	assay_ring_count(rt.file, records, n);
+	rt.damaged += next != head;
+	return true;
+}
+
 /* The recorder's ring up to a position. */
 static bool drain_bulk_until(uint64_t head)
 {
-	assay_ring *r = &rt.file->bulk;
 	uint64_t next;
-	size_t n = assay_ring_take(r, rt.bulk, ASSAY_RING_BULK, head, rt.take, &next);
-	atomic_store(&r->writing, next);
-	if (n && !write_chunk(r, rt.take, n))
-		return false;
-	atomic_store_explicit(&r->tail, next, memory_order_release);
-	assay_ring_count(rt.file, rt.take, n);
-	return true;
+	size_t n = assay_ring_take(&rt.file->bulk, rt.bulk, ASSAY_RING_BULK, head, rt.take, &next);
+	return write_taken(&rt.file->bulk, rt.take, n, next, head);
 }
 
 static bool drain_bulk(void)
@@ -454,9 +461,8 @@ static void put_name(uint32_t tid)
 
 static void put_names(void)
 {
-	uint32_t first = rt.unnamed_n > RT_UNNAMED ? rt.unnamed_n - RT_UNNAMED : 0;
-	for (uint32_t i = first; i < rt.unnamed_n; i++)
-		put_name(rt.unnamed[i % RT_UNNAMED]);
+	for (uint32_t i = 0; i < rt.unnamed_n; i++)
+		put_name(rt.unnamed[i]);
 	rt.unnamed_n = 0;
 }
 
@@ -469,7 +475,6 @@ static void put_gap(assay_ring *r)
 }
 
 /* Names go into the recorder's ring first, and that into the file; then the records that use them.
- * What a stray write of the program made senseless is passed over. False: it could not be written.
  */
 static bool drain_records(assay_ring *r, const char *data, uint64_t head)
 {
@@ -479,19 +484,10 @@ static bool drain_records(assay_ring *r, const char *data, uint64_t head)
 	put_names();
 	size_t n = assay_ring_take(r, data, rt.conf.ring_bytes, head, rt.take2, &next);
 	n = intern_texts(rt.take2, n);
-	if (next != head)
-		assay_rt_put_lost(ASSAY_WIRE_LOST_DAMAGED, 1, 0, 0, NULL);
 	assay_rt_publish();
 	uint64_t named = rt.bulk_head;
 	pthread_mutex_unlock(&rt.lock);
-	if (!drain_bulk_until(named))
-		return false;
-	atomic_store(&r->writing, head);
-	if (n && !write_chunk(r, rt.take2, n))
-		return false;
-	atomic_store_explicit(&r->tail, head, memory_order_release);
-	assay_ring_count(rt.file, rt.take2, n);
-	return true;
+	return drain_bulk_until(named) && write_taken(r, rt.take2, n, next, head);
 }
 
 static bool drain_ring(assay_ring *r, const char *data)
@@ -533,6 +529,21 @@ static void put_mark(const char *text)
 	pthread_mutex_unlock(&rt.lock);
 }
 
+/* Names may have been there: they are told again when they are used. */
+static void put_damage(void)
+{
+	lock_while_writing();
+	assay_strings_forget(&rt.strings);
+	memset(rt.threads, 0, sizeof rt.threads);
+	rt.unnamed_n = 0;
+	memset(rt.symbols, 0, sizeof rt.symbols);
+	assay_rt_tell_calls();
+	assay_rt_put_lost(ASSAY_WIRE_LOST_DAMAGED, rt.damaged, 0, 0, NULL);
+	rt.damaged = 0;
+	assay_rt_publish();
+	pthread_mutex_unlock(&rt.lock);
+}
+
 void assay_rt_tell_fact(const char *key, const char *value)
 {
 	lock_while_writing();
@@ -550,7 +561,10 @@ static bool drain_all(void)
 	uint32_t used = atomic_load(&rt.file->used);
 	for (uint32_t i = 0; ok && i < used; i++)
 		ok = drain_ring(&rt.file->ring[i], atomic_load(&rt.data[i]));
-	return drain_bulk() && ok;
+	ok = drain_bulk() && ok;
+	if (rt.damaged)
+		put_damage();
+	return ok;
 }
 
 /* ---- the thread ---- */

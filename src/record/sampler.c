@@ -669,6 +669,7 @@ static void *sampler_thread(void *arg)
 	}
 	while (sm.seen_n)
 		forget(&sm.seen[0]);
+	assay_rt_done(); /* a ring in use would be kept for who records on when the process ends */
 	atomic_store(&sm.stopped, 1);
 	assay_rt_wake(&sm.stopped);
 	return NULL;

@@ -64,3 +64,10 @@ uint32_t assay_strings_id(assay_strings *s, const char *p, size_t n, bool *fresh
 	}
 	return e->id;
 }
+
+void assay_strings_forget(assay_strings *s)
+{
+	if (s->slot)
+		memset(s->slot, 0, s->slots * sizeof *s->slot);
+	s->n = 0;
+}

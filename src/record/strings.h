@@ -16,5 +16,7 @@ typedef struct assay_strings {
 /* Id of the text; *fresh when it was not known. A text that cannot be remembered for want of memory
  * gets a new id each time. */
 uint32_t assay_strings_id(assay_strings *s, const char *p, size_t n, bool *fresh);
+/* All are new again, with new ids. */
+void assay_strings_forget(assay_strings *s);
 
 #endif

@@ -187,6 +187,25 @@ static void load_in_children(const char *dir)
 	}
 }
 
+static void *stay(void *stays)
+{
+	launch_some(NULL);
+	*(_Atomic int *)stays = 1;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* A thread that records and is still there when the process ends. */
+static void keep_a_thread(void)
+{
+	static _Atomic int stays;
+	pthread_t t;
+	if (pthread_create(&t, NULL, stay, &stays) == 0)
+		while (!stays)
+			usleep(1000);
+}
+
 /* Until somebody writes one; so many children besides, which end with it. */
 static void wait_for_line(int children)
 {
@@ -244,7 +263,10 @@ int main(int argc, char **argv)
 		clearenv();
 	cuInit(0);
 	launch_some(NULL);
-	if (!strcmp(how, "wait") || !strncmp(how, "clear", 5) || !strcmp(how, "daemon"))
+	if (!strcmp(how, "stay"))
+		keep_a_thread();
+	if (!strcmp(how, "wait") || !strcmp(how, "stay") || !strncmp(how, "clear", 5) ||
+	    !strcmp(how, "daemon"))
 		wait_for_line(!strcmp(how, "clear-fork") ? 2 : 0);
 	if (!strcmp(how, "close"))
 		close_all(path);

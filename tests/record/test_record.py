@@ -264,12 +264,12 @@ def what_threads_launch_while_their_program_ends_is_told_or_may_be_missing():
         no_rings(run)
 
 
-@test
-def what_a_process_that_outlives_the_command_records_is_kept():
+def outlive(how, launches):
+    """A process goes on when the command has ended. Returns the files of rings that it left."""
     cc(FAKE + "/hostile", "tests/record/hostile.c", FAKE + "/libcuda.so.1")
-    run, said, fifo = WORK + "/outlives", WORK + "/outlives.said", WORK + "/outlives.fifo"
+    run, said, fifo = WORK + "/" + how, WORK + "/" + how + ".said", WORK + "/" + how + ".fifo"
     os.mkfifo(fifo)
-    script = '"$1" wait <"$3" >"$2" 2>&1 & while [ ! -s "$2" ]; do sleep 0.01; done'
+    script = '"$1" ' + how + ' <"$3" >"$2" 2>&1 & while [ ! -s "$2" ]; do sleep 0.01; done'
     # which has written nothing to its file when the command ends
     writer = subprocess.Popen(["sh", "-c", 'exec 3>"$1"; read line; echo >&3', "sh", fifo], stdin=subprocess.PIPE)
     p = assay_record("-o", run, "--telemetry", "off", "--set", "flush=600000", "--set", "rings=" + WORK, "--", "sh", "-c", script, "sh", FAKE + "/hostile", said,
@@ -277,11 +277,25 @@ def what_a_process_that_outlives_the_command_records_is_kept():
     assert "still run and go on recording" in p.stderr and "no room" not in p.stderr and "not seen to use" not in p.stderr, p.stderr
     writer.communicate(b"\n")
     until(lambda: captures(run) and one(run).rows["END"], "it does not end")
-    eq((len(one(run).rows["API"]), len(one(run).rows["KERNEL"])), (200, 200))
-    rings = json.load(open(run + "/run.json"))["rings"]
     pid, = (int(c.rsplit("-", 1)[1][:-len(".asy")]) for c in glob.glob(run + "/*.asy"))
-    until(lambda: gone(pid), "it lives")  # its rings go with it, unless another thread was still there: then they are taken now
-    eq((os.path.dirname(rings), assay_record("--recover", run).returncode, os.path.exists(rings)), (os.path.realpath(WORK), 0, False))
+    until(lambda: gone(pid), "it lives")
+    eq((len(one(run).rows["API"]), len(one(run).rows["KERNEL"])), (launches, launches))
+    rings = json.load(open(run + "/run.json"))["rings"]
+    eq(os.path.dirname(rings), os.path.realpath(WORK))
+    left = glob.glob(rings + "/*.ring")
+    eq((assay_record("--recover", run).returncode, os.path.exists(rings)), (0, False))
+    eq((len(one(run).rows["API"]), len(one(run).rows["END"])), (launches, 1))
+    return left
+
+
+@test
+def what_a_process_that_outlives_the_command_records_is_kept():
+    outlive("wait", 200)
+
+
+@test
+def a_thread_that_outlives_its_process_keeps_the_rings_for_a_recovery():
+    eq(len(outlive("stay", 300)), 1)
 
 
 @test
