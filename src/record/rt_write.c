@@ -312,8 +312,11 @@ bool assay_rt_append(assay_wire_chunk *c, const void *payload, size_t n)
 		atomic_fetch_add(&rt.file->seq, 1);
 		return true;
 	}
-	int torn = fd >= 0 ? ftruncate(fd, (off_t)rt.capture_bytes) : 0;
-	atomic_fetch_add(&rt.file->failed, torn < 0 ? 2 : 1);
+	struct stat st;
+	if (fd >= 0 && ftruncate(fd, (off_t)rt.capture_bytes) < 0 && fstat(fd, &st) == 0)
+		rt.capture_bytes =
+			(uint64_t)st.st_size; /* what is torn stays, whole ones behind it */
+	atomic_fetch_add(&rt.file->failed, 1);
 	return false;
 }
 

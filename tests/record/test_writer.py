@@ -31,7 +31,7 @@ def run_case(case):
                           env=dict(os.environ, ASSAY_RECORD=f"1;dir={WHERE};rings={RINGS};flush=600000"))
 
 
-def write(case):
+def write(case, torn=False):
     """What the case printed, its capture, and how many files of rings it left."""
     p = run_case(case)
     eq((p.returncode, p.stderr), (0, ""))
@@ -40,9 +40,9 @@ def write(case):
     eq(said["unseen"], 0)  # rings that were announced before they could be found
     assert re.fullmatch(r"trace-[^_]*-\d+\.asy", *os.listdir(WHERE)), os.listdir(WHERE)
     c = one(WHERE)
-    eq(c.bad, 0)
+    eq(c.bad > 0, torn)
     info = json.loads(subprocess.run([ASSAY, "info", "--json", WHERE], capture_output=True, check=True).stdout)
-    assert not {"damaged_chunk", "truncated"} & set(info["issues"]), info["issues"]
+    eq(bool({"damaged_chunk", "truncated"} & set(info["issues"])), torn)
     return said, c, len(os.listdir(RINGS))
 
 
@@ -71,6 +71,13 @@ def rings_stay_when_the_disk_is_full_at_the_end():
     for case in ("full end", "names only"):
         said, c, rings = write(case)
         eq((case, len(c.rows["RANGE"]) < said["recorded"], c.rows["END"], rings), (case, True, [], 1))
+
+
+@test
+def half_a_chunk_that_stays_in_the_file_costs_no_other():
+    said, c, rings = write("torn", torn=True)
+    whole(said, c)
+    eq((said["recorded"], rings), (30, 0))
 
 
 @test

@@ -25,8 +25,8 @@
 /* ---- the functions that fail ---- */
 
 enum { WRITE_ALL, WRITE_PIECES, WRITE_FULL, WRITE_NAMES_ONLY };
-static _Atomic int how_to_write, gate, at_gate, no_room, waits, rests, refuse_tables, sampled,
-	lingers;
+static _Atomic int how_to_write, gate, at_gate, no_room, waits, rests, refuse_tables, refuse_cut,
+	sampled, lingers;
 static _Atomic long wakes, unseen, timeouts, calls;
 
 static void wait_until(_Atomic int *flag, int value)
@@ -61,6 +61,12 @@ ssize_t writev(int fd, const struct iovec *v, int n)
 		return write_some(fd, v, n, 40);
 	errno = how_to_write == WRITE_PIECES ? EINTR : ENOSPC;
 	return -1;
+}
+
+int ftruncate(int fd, off_t n)
+{
+	errno = EPERM;
+	return refuse_cut ? -1 : (int)syscall(SYS_ftruncate, fd, n);
 }
 
 /* Less than 0: no room so often. */
@@ -257,6 +263,21 @@ static void with_a_full_disk_at_the_end(void)
 	with_a_full_disk();
 	how_to_write = WRITE_FULL;
 	record(10);
+}
+
+/* Half a chunk stays in the file, and later ones are whole. */
+static void with_a_chunk_that_cannot_be_cut_off(void)
+{
+	settle();
+	for (refuse_cut = 1;; refuse_cut = 0) {
+		how_to_write = WRITE_FULL;
+		record(10);
+		settle();
+		how_to_write = WRITE_ALL;
+		settle();
+		if (!refuse_cut)
+			break;
+	}
 }
 
 static void with_room_for_names_only(void)
@@ -509,6 +530,7 @@ static const struct {
 	{"pieces", with_pieces, 0, 0},
 	{"full", with_a_full_disk, 0, 0},
 	{"full end", with_a_full_disk_at_the_end, 0, 0},
+	{"torn", with_a_chunk_that_cannot_be_cut_off, 0, 0},
 	{"names only", with_room_for_names_only, 0, 0},
 	{"together", with_threads_that_end_together, 0, 0},
 	{"no room", without_room_for_rings, 0, 0},
