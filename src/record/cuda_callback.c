@@ -577,6 +577,8 @@ static bool is_ours(int domain, uint32_t cbid)
  * call and the last before its end. */
 static __attribute__((noinline)) void on_shared(int domain, uint32_t cbid, const void *info)
 {
+	if (in.mute) /* a call of our own */
+		return;
 	bool ours = is_ours(domain, cbid);
 	bool ends = domain != CUPTI_DOMAIN_RESOURCE && ours &&
 		    ((const cupti_call *)info)->callbackSite != CUPTI_ENTER;

@@ -433,7 +433,7 @@ def an_order_that_is_not_obeyed_is_said_to_be():
     job = Job("stopped")
     program = child_of(job.p.pid)
     os.kill(program, signal.SIGSTOP)
-    until(lambda: open(f"/proc/{program}/stat").read().rsplit(")", 1)[1].split()[0] == "T", "it does not stop")
+    until(lambda: open(f"/proc/{program}/stat").read().rsplit(")", 1)[1].split()[0] in "Tt", "it does not stop")
     p = asked(job.run, "stop", "--json")
     eq((p.returncode, [q["obeyed"] for q in json.loads(p.stdout)["processes"]]), (1, [False]))
     eq(p.stderr, f"assay: {job.run}: 1 of 1 processes have {LATE}; they will when they run again\n")
