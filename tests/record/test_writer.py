@@ -6,13 +6,14 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
 from harness import ASSAY, PATIENCE, PLAIN, RT, WORK, cc, eq, one, run, test  # noqa: E402
 
-PROGRAM = WORK + "/writer"
+PROGRAM, HOST = WORK + "/writer", socket.gethostname()[:63]
 RING_LOST, THREAD_LOST, DAMAGED = 1, 4, 6
 
 
@@ -27,7 +28,7 @@ def run_case(case):
     for path in (WHERE, RINGS):
         shutil.rmtree(path, ignore_errors=True)
         os.mkdir(path)
-    return subprocess.run([PROGRAM, case], capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL,
+    return subprocess.run([PROGRAM, case], capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL, umask=0o022,
                           env=dict(os.environ, ASSAY_RECORD=f"1;dir={WHERE};rings={RINGS};flush=600000"))
 
 
@@ -38,9 +39,13 @@ def write(case, torn=False):
     words = p.stdout.split()
     said = dict(zip(words[::2], map(int, words[1::2])))
     eq(said["unseen"], 0)  # rings that were announced before they could be found
-    assert re.fullmatch(r"trace-[^_]*-\d+\.asy", *os.listdir(WHERE)), os.listdir(WHERE)
+    name, = os.listdir(WHERE)
+    eq(re.sub(r"\d+.asy", "PID", name), f"trace-{re.sub(r'[^A-Za-z0-9.-]', '_', HOST)}-PID")
+    eq([oct(os.stat(os.path.join(d, f)).st_mode & 0o777) for d in (WHERE, RINGS) for f in os.listdir(d)], ["0o644", "0o600"][:1 + len(os.listdir(RINGS))])
     c = one(WHERE)
     eq(c.bad > 0, torn)
+    process, = c.rows["PROCESS"]
+    eq((c.text(process["host"]), c.text(process["command"])), (HOST, f"{PROGRAM} {case}"))
     info = json.loads(subprocess.run([ASSAY, "info", "--json", WHERE], capture_output=True, check=True).stdout)
     eq(bool({"damaged_chunk", "truncated"} & set(info["issues"])), torn)
     return said, c, len(os.listdir(RINGS))

@@ -132,7 +132,7 @@ long syscall(long number, ...)
 	if (rings && a[1] == FUTEX_WAKE_PRIVATE && rt.file)
 		look_at_rings();
 	rests |= number == SYS_futex && a[0] == (long)(uintptr_t)&rt.wake &&
-		 a[1] == FUTEX_WAIT_PRIVATE;
+		 a[1] == FUTEX_WAIT_PRIVATE && a[2] == 0;
 	if (rings && a[1] == FUTEX_WAIT_PRIVATE)
 		return wait_for_ring(real, a);
 	if (number == 436 && refuse_tables) { /* close_range */
