@@ -262,9 +262,36 @@ static void submodule_commits(assay_ctx *c)
 			t->kind, t->git ? t->git : "<git_commit>");
 }
 
-/* {"KEY", "value"}, of the macro CAFFE2_BUILD_STRINGS. */
+/* What R"TAG(...)TAG" holds; text begins behind R". */
+static assay_str raw_literal(assay_ctx *c, assay_str *text)
+{
+	assay_str tag = assay_str_cut(text, '(');
+	const char *close = assay_printf(c->a, ")%.*s\"", (int)tag.n, tag.p);
+	ptrdiff_t n = assay_str_find(*text, close);
+	assay_str value = {text->p, n < 0 ? text->n : (size_t)n};
+	*text = (assay_str){value.p + value.n, text->n - value.n};
+	return value;
+}
+
+/* What "..." holds; text begins behind the first quote. */
+static assay_str plain_literal(assay_ctx *c, assay_str *text)
+{
+	size_t n = 0;
+	while (n < text->n && text->p[n] != '"')
+		n += text->p[n] == '\\' && n + 1 < text->n ? 2 : 1;
+	assay_str value = {text->p, n};
+	*text = (assay_str){value.p + n, text->n - n};
+	return assay_json_unescape(c->a, value);
+}
+
+/* {"KEY", "value"} or, in newer torches, {"KEY", R"PYT(value)PYT"}, of the macro
+ * CAFFE2_BUILD_STRINGS. */
 static void build_strings(assay_ctx *c, assay_str text)
 {
+	static const struct {
+		const char *start;
+		assay_str (*rest)(assay_ctx *, assay_str *);
+	} literals[] = {{", \"", plain_literal}, {", R\"", raw_literal}};
 	assay_torch *t = &c->env->torch;
 	ptrdiff_t at = assay_str_find(text, "CAFFE2_BUILD_STRINGS");
 	if (at < 0)
@@ -272,20 +299,18 @@ static void build_strings(assay_ctx *c, assay_str text)
 	text = (assay_str){text.p + at, text.n - (size_t)at};
 	while ((at = assay_str_find(text, "{\"")) >= 0) {
 		text = (assay_str){text.p + at + 2, text.n - (size_t)at - 2};
-		assay_str key = assay_str_cut(&text, '"');
-		if (assay_str_find(text, ", \"") != 0)
-			continue;
-		text = (assay_str){text.p + 3, text.n - 3};
-		const char *end = text.p;
-		const char *stop = text.p + text.n;
-		while (end < stop && *end != '"')
-			end += *end == '\\' && end + 1 < stop ? 2 : 1;
-		assay_str value = {text.p, (size_t)((end < stop ? end : stop) - text.p)};
-		text = (assay_str){end < stop ? end : stop, end < stop ? (size_t)(stop - end) : 0};
+		assay_str key = assay_str_cut(&text, '"'), value = {0};
+		for (size_t i = 0; i < ASSAY_COUNT_OF(literals); i++) {
+			size_t n = strlen(literals[i].start);
+			if (!assay_str_starts(text, literals[i].start))
+				continue;
+			text = (assay_str){text.p + n, text.n - n};
+			value = literals[i].rest(c, &text);
+			break;
+		}
 		if (!value.n)
 			continue; /* show() leaves empty ones out too */
-		assay_pair p = {assay_dup(c->a, key),
-				assay_dup(c->a, assay_json_unescape(c->a, value))};
+		assay_pair p = {assay_dup(c->a, key), assay_dup(c->a, value)};
 		*assay_push(&t->settings) = p;
 		if (assay_str_is(key, "CXX_FLAGS"))
 			t->flags = p.value;
@@ -613,6 +638,29 @@ TEST(build_strings_come_from_macros_h)
 	CHECK(has_flag(&env.torch, "USE_FBGEMM_GENAI") == ASSAY_TRI_YES);
 	CHECK(has_flag(&env.torch, "USE_FBGEMM") ==
 	      ASSAY_TRI_NO); /* no match inside a longer name */
+	assay_vec_free(&env.torch.settings);
+	assay_arena_free(&env.arena);
+	return 0;
+}
+
+TEST(build_strings_may_be_raw_literals)
+{
+	assay_env env = {0};
+	assay_ctx c = {.env = &env, .a = &env.arena};
+	build_strings(&c, ASSAY_S("#define CAFFE2_BUILD_STRINGS { \\\n"
+				  "  {\"CXX_COMPILER\", R\"PYT(C:\\new\\(x86)\\c++)PYT\"}, \\\n"
+				  "  {\"CXX_FLAGS\", R\"PYT( -DUSE_FBGEMM -DX=\"y\")PYT\"}, \\\n"
+				  "  {\"CUDA_FLAGS\", R\"PYT()PYT\"}, \\\n"
+				  "  {\"BUILD_TYPE\", \"Release\"}, \\\n"
+				  "  {\"CUT\", R\"PYT(off"));
+	const assay_pair *p = env.torch.settings.p;
+	CHECK_EQ(env.torch.settings.n, 4);
+	CHECK(!strcmp(p[0].value, "C:\\new\\(x86)\\c++"));
+	CHECK(!strcmp(p[1].value, " -DUSE_FBGEMM -DX=\"y\""));
+	CHECK(!strcmp(p[2].value, "Release") && !strcmp(p[3].value, "off"));
+	env.torch.flags_source = "macros.h";
+	CHECK(has_flag(&env.torch, "USE_FBGEMM") == ASSAY_TRI_YES);
+	CHECK(has_flag(&env.torch, "USE_FBGEMM_GENAI") == ASSAY_TRI_NO);
 	assay_vec_free(&env.torch.settings);
 	assay_arena_free(&env.arena);
 	return 0;
