@@ -14,7 +14,7 @@ import { extent, lowerBound, seriesTitle, seriesValue } from "./series.js";
 import { steadySteps } from "./steady.js";
 import { FONT, Strip, css, hatch } from "./strip.js";
 
-const RULER = 38, OVERVIEW = 34, SERIES = 24, LETTER = 6.1;
+const RULER = 38, OVERVIEW = 34, SERIES = 24, TALLEST_SERIES = 96, LETTER = 6.1;
 const MOST_LABELS = 2500, FEWEST_SERIES = 2, USUAL_SERIES = 3, SHARE_OF_SERIES = 0.22;
 
 // Stretches in which a stream held back work until other work had ended: [start, end, span of the work held back].
@@ -92,7 +92,7 @@ export class Timeline {
 		this.series = this.series.slice(0, 12);
 		const titles = this.series.map((s) => seriesTitle(this.data, s)), one = new Set(titles.map((title) => title.split(" · ")[0])).size === 1;
 		for (const [i, s] of this.series.entries())
-			this.seriesLabels.append(el("div.label", { title: titles[i], style: { height: `${SERIES}px` } },
+			this.seriesLabels.append(el("div.label", { title: titles[i] },
 				el("span", {}, one ? titles[i].split(" · ").slice(1).join(" · ") : titles[i]), s.readout = el("b", {}, "")));
 		this.place();
 		new ResizeObserver(() => this.resize()).observe(this.root);
@@ -138,15 +138,20 @@ export class Timeline {
 		this.ratio = ratio;
 		if (!this.view.clientWidth)
 			return;
-		const rows = Math.max(FEWEST_SERIES, Math.floor(this.root.clientHeight * SHARE_OF_SERIES / SERIES));
-		this.bottom.style.maxHeight = `${rows * SERIES + 1}px`; // whole rows, the others by scrolling
+		// what lanes leave over goes to telemetry; else whole rows, the others by scrolling
+		const left = this.root.clientHeight - RULER - OVERVIEW - this.total, fewest = Math.floor(this.root.clientHeight * SHARE_OF_SERIES / SERIES);
+		const rows = Math.max(FEWEST_SERIES, fewest, Math.floor(left / SERIES));
+		this.tall = Math.min(TALLEST_SERIES, Math.max(SERIES, Math.floor(left / this.series.length)));
+		const all = this.series.length * this.tall;
+		this.seriesLabels.style.setProperty("--tall", `${this.tall}px`);
+		this.bottom.style.maxHeight = `${(left >= all ? all : rows * SERIES) + 1}px`;
 		// either part may have a bar to scroll it by
 		const inside = Math.min(this.view.clientWidth, this.bottom.clientWidth || Infinity), width = Math.max(100, inside - this.labels.offsetWidth), { framed } = this;
 		this.width = width;
 		this.overview.resize(width, OVERVIEW, ratio);
 		this.ruler.resize(width, RULER, ratio);
 		this.lanes.resize(width, this.view.clientHeight, ratio);
-		this.telemetry.resize(width, this.series.length * SERIES, ratio);
+		this.telemetry.resize(width, all, ratio);
 		if (framed === "steady")
 			this.showSteady();
 		else if (framed === "all")
@@ -642,16 +647,16 @@ export class Timeline {
 
 	// Samples hold until the next one: a step line.
 	drawTelemetry() {
-		const strip = this.telemetry, { ctx } = strip;
+		const strip = this.telemetry, { ctx } = strip, { tall } = this;
 		strip.clear(css(this.ground), this.ratio);
 		this.series.forEach((s, k) => {
-			const { time, value } = this.data.sample, top = k * SERIES;
+			const { time, value } = this.data.sample, top = k * tall;
 			s.range ??= extent(value, s.first, s.first + s.n);
 			const [low, high] = s.range, span = high - low || 1;
-			const y = (v) => top + SERIES - 4 - (v - low) / span * (SERIES - 8);
+			const y = (v) => top + tall - 4 - (v - low) / span * (tall - 8);
 			ctx.strokeStyle = css(this.faint);
 			ctx.lineWidth = 1;
-			ctx.strokeRect(-1, top + SERIES - 0.5, this.width + 2, 1);
+			ctx.strokeRect(-1, top + tall - 0.5, this.width + 2, 1);
 			ctx.strokeStyle = ctx.fillStyle = css(resolveOnce(this, "--telemetry"));
 			ctx.lineWidth = 1.5;
 			ctx.beginPath();

@@ -30,6 +30,11 @@ def check_timeline(driver):
     after = state()
     wide = driver.execute_script("const b = assay.timeline.bottom; return [b.scrollHeight > b.clientHeight, b.scrollWidth - b.clientWidth]")
     tap.ok("telemetry that is scrolled is no wider than its room", wide == [True, 0], wide)
+    driver.execute_script("assay.timeline.root.style.minHeight = `${assay.timeline.total + 400}px`")
+    room = "(() => { const b = assay.timeline.bottom; return b.scrollHeight <= b.clientHeight && b.clientHeight > 300 && [...b.querySelectorAll('.label')].every((l) => l.clientHeight > 40); })()"
+    tap.ok("telemetry takes the room that lanes leave", until(driver, room), driver.execute_script("return assay.timeline.bottom.clientHeight"))
+    driver.execute_script("assay.timeline.root.style.minHeight = ''")
+    until(driver, "assay.timeline.bottom.clientHeight < 300")
     tap.ok("the wheel with Ctrl zooms at the pointer", after[1] < scale and abs(at(after) - at((t0, scale))) < scale)
     driver.execute_script("assay.timeline.root.focus()")
     driver.execute_script(WHEEL, canvas, False)
