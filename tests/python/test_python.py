@@ -200,6 +200,21 @@ def with_duckdb(run):
     return duckdb.sql("select count(*), cast(sum(dur) as bigint), count(op), count(distinct name) from kernels").fetchall()[0]
 
 
+def notebook():
+    if importlib.util.find_spec("IPython") is None:
+        return skip("%assay shows the page of a run", "no IPython")
+    from assay._notebook import Magics
+
+    with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as home:
+        os.symlink(RUN, os.path.join(home, "my run"))
+        before, os.environ["HOME"] = os.environ.get("HOME", "/"), home
+        try:
+            shown = Magics().assay("'~/my run' 321").data
+        finally:
+            os.environ["HOME"] = before
+    check("%assay shows the page of a run, whose name may be quoted", "height:321px" in shown and "&lt;!doctype html" in shown.lower(), shown[:200])
+
+
 capsules()
 memory()
 sentences()
@@ -211,4 +226,5 @@ consumer("pandas", with_pandas)
 whole_numbers()
 consumer("polars", with_polars)
 consumer("duckdb", with_duckdb)
+notebook()
 done()
