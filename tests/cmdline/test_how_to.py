@@ -44,8 +44,8 @@ LEFT_OUT = {"assay-mpi": "needs an MPI library", "ray.get": "is Python, with Ray
 
 def shell_lines(page):
     """Lines of fenced blocks that are commands of a shell."""
-    for block in re.findall(r"^```\n(.*?)^```", (tap.ROOT / "docs/how-to" / page).read_text(), flags=re.S | re.M):
-        if not re.search(r"^(FROM|spec:)", block):
+    for language, block in re.findall(r"^```(\w*)\n(.*?)^```", (tap.ROOT / "docs/how-to" / page).read_text(), flags=re.S | re.M):
+        if not language and not re.search(r"^(FROM|spec:)", block):
             yield from (line for line in block.splitlines() if "assay" in line)
 
 
