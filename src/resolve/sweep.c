@@ -211,6 +211,7 @@ static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
 	if (!before_last)
 		to->last = to->tail;
 	to->changed = to->legacy_joined = r->key;
+	to->may_capture = false;
 	sweep_move(s, st, r->key);
 	if (to->legacy)
 		mark_launch(s, to, r, all_over && !before_last);
@@ -275,13 +276,15 @@ static void do_record_in(assay_sweep *s, const assay_sweep_rec *r, uint32_t spac
 		return; /* at the launch of the graph */
 	if (sweep_capturing(s, st)) {
 		e->captured = true;
+		e->captured_at = r->key;
 		e->capture = s->stream.p[st].capture;
 		e->capture_of = s->stream.p[st].capture_of;
 		return;
 	}
 	e->captured = false;
 	sweep_enter(s, st, r);
-	if (e->records && e->last.exit > r->enter && e->last.thread != r->thread)
+	if (e->records && e->last.exit > r->enter && e->last.thread != r->thread &&
+	    !(r->flags & ASSAY_REC_AGAIN))
 		s->rerecords++;
 	if (e->n_recent)
 		doubt_recent(s, e, r);
@@ -308,6 +311,8 @@ static void do_record_in(assay_sweep *s, const assay_sweep_rec *r, uint32_t spac
 		sweep_doubt(&e->last.work, SWEEP_DOUBT_LINK,
 			    r->flags & ASSAY_REC_INSIDE ? ASSAY_WAIT_BY_GRAPH
 							: ASSAY_WAIT_BY_PLACE);
+	if (st != ASSAY_NO_ROW && s->stream.p[st].may_capture)
+		sweep_doubt(&e->last.work, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_OFF);
 	if (r->flags & ASSAY_REC_AT_START)
 		e->last.work.end = e->last.work.start;
 	if (r->arg && !space)
@@ -358,6 +363,7 @@ static void do_create(assay_sweep *s, const assay_sweep_rec *r)
 	sweep_event *e = event_at(s, r, 0);
 	e->created = true;
 	e->born = r->key;
+	e->complete = (int64_t)r->arg;
 }
 
 static void do_destroy(assay_sweep *s, const assay_sweep_rec *r)
@@ -391,9 +397,25 @@ static void do_gap(assay_sweep *s, const assay_sweep_rec *r)
 	sweep_enter_some(s, r->scope);
 }
 
+/* They may have ended, or go on. A stream has joined one only as long as that is known. */
+static void forget_captures(assay_sweep *s, uint32_t scope)
+{
+	for (size_t d = 0; d < s->device.n; d++)
+		for (uint32_t i = s->device.p[d].scope == scope ? s->device.p[d].first
+								: ASSAY_NO_ROW;
+		     i != ASSAY_NO_ROW; i = s->stream.p[i].next)
+			s->stream.p[i].may_capture |= sweep_capturing(s, i);
+	for (size_t d = 0; d < s->device.n; d++)
+		for (uint32_t i = s->device.p[d].scope == scope ? s->device.p[d].first
+								: ASSAY_NO_ROW;
+		     i != ASSAY_NO_ROW; i = s->stream.p[i].next)
+			s->stream.p[i].capture = 0;
+}
+
 static void do_dark(assay_sweep *s, const assay_sweep_rec *r)
 {
 	do_gap(s, r);
+	forget_captures(s, r->scope);
 	sweep_all_unseen(s, r->scope, ASSAY_WAIT_BY_OFF);
 }
 
@@ -448,6 +470,7 @@ static void do_capture_begin(assay_sweep *s, const assay_sweep_rec *r)
 	if (st == ASSAY_NO_ROW || r->flags & ASSAY_REC_FAILED)
 		return;
 	s->stream.p[st].capture = ++s->captures;
+	s->stream.p[st].may_capture = false;
 	s->stream.p[st].capture_of = st;
 }
 
@@ -455,7 +478,7 @@ static void do_capture_end(assay_sweep *s, const assay_sweep_rec *r)
 {
 	uint32_t st = sweep_stream_of(s, r);
 	if (st != ASSAY_NO_ROW)
-		s->stream.p[st].capture = 0;
+		s->stream.p[st].capture = s->stream.p[st].may_capture = 0;
 }
 
 static void do_ipc_export(assay_sweep *s, const assay_sweep_rec *r)
@@ -464,6 +487,7 @@ static void do_ipc_export(assay_sweep *s, const assay_sweep_rec *r)
 		return;
 	sweep_event *e = event_at(s, r, 0);
 	e->ipc = r->arg;
+	e->exported = true;
 	if (e->records)
 		*assay_push(&s->shared) = (sweep_shared){e->ipc, e->last};
 }

@@ -25,7 +25,7 @@ typedef enum assay_sweep_op {
 	ASSAY_OP_DEVICE_SYNC,
 	ASSAY_OP_EVENT_QUERY,
 	ASSAY_OP_STREAM_QUERY,
-	ASSAY_OP_CREATE,
+	ASSAY_OP_CREATE, /* arg: time from which on calls after this one may have been lost */
 	ASSAY_OP_DESTROY,
 	ASSAY_OP_STREAM_CREATE,
 	ASSAY_OP_STREAM_DESTROY,
@@ -82,13 +82,15 @@ enum {
 	ASSAY_REC_WHOLE = 1 << 18,      /* waits for events: no call up to this one was lost */
 	ASSAY_REC_RACED =
 		1 << 19, /* another thread put something into the stream at the same time */
-	ASSAY_REC_BESIDE_GRAPH =
-		1 << 20, /* WAIT, EVENT_SYNC: another thread launched what may record events */
+	ASSAY_REC_BESIDE_GRAPH = 1 << 20, /* WAIT, WAIT_INSIDE, EVENT_SYNC: another thread launched
+					     what may record events */
 	ASSAY_REC_BARRIER = 1 << 21, /* RECORD: it left a barrier in a queue; WAIT, EVENT_SYNC: the
 				      * hint is what a barrier says; without one, a record that is
 				      * not known */
 	ASSAY_REC_PERHAPS = 1 << 22, /* LEGACY, but only its number speaks for it */
-	ASSAY_REC_BESIDE_RECORD = 1 << 23, /* WAIT: another thread records its event meanwhile */
+	ASSAY_REC_BESIDE_RECORD =
+		1 << 23, /* WAIT, EVENT_SYNC: another thread records its event meanwhile */
+	ASSAY_REC_AGAIN = 1 << 24, /* RECORD: one that a number tells, by the event's handle */
 };
 
 /* When a wait for a value is over; CUDA's and HIP's numbers. */

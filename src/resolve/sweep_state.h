@@ -61,10 +61,11 @@ typedef struct sweep_event {
 	bool in_graph;       /* launches of graphs may record it */
 	int64_t until;       /* when the last of its record calls returned */
 	uint32_t capture_of; /* stream whose capture recorded it */
-	uint64_t capture;
-	uint64_t ipc; /* exported or opened as this */
-	bool opened;
-	uint64_t born; /* key of creation */
+	uint64_t capture, captured_at;
+	uint64_t ipc; /* exported or opened as this; 0 where no call says */
+	bool opened, exported;
+	uint64_t born;    /* key of creation */
+	int64_t complete; /* until then no call since its creation was lost */
 	/* waits that a record still to come may overlap */
 	struct {
 		int64_t exit;
@@ -96,6 +97,7 @@ typedef struct sweep_stream {
 	uint64_t in_front; /* last record that its device's default stream waits for */
 	uint32_t pending, pending_last, pendings;
 	uint64_t capture;    /* number of the capture it is in, 0 none */
+	bool may_capture;    /* it did when recording went off */
 	uint32_t capture_of; /* stream that began it */
 	bool legacy, blocking;
 	bool perhaps; /* legacy, or no more than the others: what the rules say is doubtful */

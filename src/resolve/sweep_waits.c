@@ -16,12 +16,18 @@ static bool may_be_newer(const assay_sweep *s, const sweep_record *rec, uint32_t
 	       (s->graph.p[i].key > rec->key || s->graph.p[i].until > rec->enter);
 }
 
+/* Another process may record it, too. */
+static bool is_shared(const sweep_event *e)
+{
+	return e->opened || e->exported;
+}
+
 /* Is the last record in the order of calls the one that the wait met? The interfaces say so, as
  * long as every call was seen and no other process and no launch could record the event unseen. */
 static bool is_certain(const assay_sweep *s, const sweep_event *e, const assay_sweep_wait *w)
 {
 	bool another = w->rec.flags & ASSAY_REC_BARRIER && w->rec.hint == ASSAY_NO_ROW;
-	return w->rec.flags & ASSAY_REC_WHOLE && !another && !e->last.raced && !e->ipc &&
+	return w->rec.flags & ASSAY_REC_WHOLE && !another && !e->last.raced && !is_shared(e) &&
 	       !(w->rec.flags & ASSAY_REC_BESIDE_GRAPH) && !may_be_newer(s, &e->last, w->rec.scope);
 }
 
@@ -88,7 +94,12 @@ static assay_wait_class class_unrecorded(const assay_sweep *s, const sweep_event
 		return ASSAY_WAIT_IS_BEFORE_TRACE;
 	bool launched = i != ASSAY_NO_ROW && s->graph.p[i].key > born; /* perhaps by a launch */
 	bool met = wait->flags & (ASSAY_REC_BESIDE_RECORD | ASSAY_REC_BESIDE_GRAPH);
-	return launched || met ? ASSAY_WAIT_IS_LOST : ASSAY_WAIT_IS_NEVER_RECORDED;
+	bool changed =
+		wait->op == ASSAY_OP_WAIT_INSIDE; /* the graph may have other events by now */
+	bool unheard =
+		wait->exit >= e->complete || is_shared(e); /* by a lost call, another process */
+	return launched || met || unheard || changed ? ASSAY_WAIT_IS_LOST
+						     : ASSAY_WAIT_IS_NEVER_RECORDED;
 }
 
 /* The last record of this incarnation of the handle. */
@@ -142,6 +153,8 @@ static void agree(const assay_sweep *s, const sweep_event *e, assay_sweep_wait *
 		take_record(w, prev ? &e->prev : &e->last, ASSAY_WAIT_IS_EXACT);
 		if (graph || e->last.raced)
 			doubt(w, graph ? ASSAY_WAIT_BY_GRAPH : ASSAY_WAIT_BY_RACE);
+		else if (is_shared(e))
+			doubt(w, ASSAY_WAIT_BY_PROCESS);
 	} else if (w->producer.track != ASSAY_NO_ROW) {
 		w->class = ASSAY_WAIT_IS_AMBIGUOUS;
 		w->why = ASSAY_WAIT_BY_SEVERAL;
@@ -211,7 +224,7 @@ static void resolve(assay_sweep *s, sweep_event *e, uint32_t st, assay_sweep_wai
 		w->class = ASSAY_WAIT_IS_FAILED_CALL;
 		return;
 	}
-	if (e && e->captured) {
+	if (e && e->captured && gap_of(s, w->rec.scope) < e->captured_at) {
 		const sweep_stream *origin = &s->stream.p[e->capture_of];
 		w->class = ASSAY_WAIT_IS_CAPTURED;
 		if (st != ASSAY_NO_ROW && origin->capture == e->capture) {
@@ -226,6 +239,8 @@ static void resolve(assay_sweep *s, sweep_event *e, uint32_t st, assay_sweep_wai
 	}
 	if (w->rec.arg)
 		join_sync_id(s, e, w);
+	else if (st != ASSAY_NO_ROW && s->stream.p[st].may_capture)
+		w->class = ASSAY_WAIT_IS_LOST;
 	else
 		join_handle(s, e, w);
 	weigh_hint(s, e, w);

@@ -58,6 +58,7 @@ typedef struct waits {
 	bool *from_start;   /* by source: nothing shows that the program had begun before */
 	int64_t *whole;     /* by source: until then it is known to hold every call */
 	uint64_t *unbroken; /* by source: its calls up to this key are known to be all */
+	assay_marks holes;  /* source -> time of the call with that key; the next one was lost */
 	assay_call *call;   /* by string id */
 	assay_arena scratch;
 	assay_arena parsed; /* arguments of the row at hand */
@@ -79,6 +80,8 @@ uint32_t waits_scope_of_thread(waits *w, uint32_t track);
 /* waits_whole.c: up to where recordings are known to hold every call. */
 void waits_find_whole(waits *w);
 bool waits_is_whole(const waits *w, uint32_t source, int64_t until);
+/* Until when no call after the one with this key was lost. */
+int64_t waits_whole_after(const waits *w, uint32_t source, uint64_t key);
 /* From there on some stream stands behind something, and the call does not say which. */
 void waits_whole_until(waits *w, uint32_t source, int64_t until);
 

@@ -78,7 +78,7 @@ static void find_open_records(waits_ends *e)
 		bool known = r->op == ASSAY_OP_RECORD &&
 			     assay_map_get(&by, key_of_event(r)) == BY_THREADS;
 		if ((r->op == ASSAY_OP_RECORD || r->op == ASSAY_OP_GAP) && !known &&
-		    track != ASSAY_NO_ROW)
+		    !(r->flags & ASSAY_REC_AGAIN) && track != ASSAY_NO_ROW)
 			*assay_push(&e->open.v) =
 				(assay_mark){assay_track_group(w->t, track), r->key, r->enter, 0};
 	}

@@ -41,20 +41,24 @@ static bool is_for_all(const assay_sweep_rec *r)
 	       (r->track == ASSAY_NO_ROW && (r->stream <= 1 || r->stream == ASSAY_NO_HANDLE));
 }
 
+static bool asks(const assay_sweep_rec *r)
+{
+	return r->op == ASSAY_OP_WAIT || r->op == ASSAY_OP_WAIT_INSIDE ||
+	       r->op == ASSAY_OP_EVENT_SYNC;
+}
+
 /* A wait for an event, and a record of it that it may have met. */
 static bool share_event(const assay_sweep_rec *a, const assay_sweep_rec *b)
 {
-	bool asks = a->op == ASSAY_OP_WAIT || a->op == ASSAY_OP_WAIT_INSIDE;
-	return asks && b->op == ASSAY_OP_RECORD && a->event && a->event == b->event &&
+	return asks(a) && b->op == ASSAY_OP_RECORD && a->event && a->event == b->event &&
 	       a->scope == b->scope && a->thread != b->thread;
 }
 
 /* A wait for an event, and a launch that may record it. */
 static bool may_share_event(const assay_sweep_rec *a, const assay_sweep_rec *b)
 {
-	bool asks = a->op == ASSAY_OP_WAIT || a->op == ASSAY_OP_EVENT_SYNC;
 	bool launches = b->op == ASSAY_OP_LAUNCH || b->op == ASSAY_OP_UNSEEN;
-	return asks && launches && b->flags & ASSAY_REC_MAY_RECORD && a->scope == b->scope &&
+	return asks(a) && launches && b->flags & ASSAY_REC_MAY_RECORD && a->scope == b->scope &&
 	       a->thread != b->thread;
 }
 
@@ -121,6 +125,12 @@ static void mark(contest *c, const assay_sweep_rec *r, uint32_t flags)
 	*met = (*met == ASSAY_MAP_ABSENT ? 0 : *met) | flags;
 }
 
+/* A thread that waits puts nothing into a stream that the record could overtake. */
+static uint32_t beside_record(const assay_sweep_rec *wait)
+{
+	return ASSAY_REC_BESIDE_RECORD | (wait->op == ASSAY_OP_EVENT_SYNC ? 0 : ASSAY_REC_RACED);
+}
+
 /* Looks at all calls that are open when r begins, and forgets those that have taken effect. */
 static void meet_open(contest *c, const waits *w, const assay_sweep_rec *r)
 {
@@ -136,9 +146,9 @@ static void meet_open(contest *c, const waits *w, const assay_sweep_rec *r)
 			mark(c, r, ASSAY_REC_RACED);
 		}
 		if (share_event(o, r))
-			mark(c, o, ASSAY_REC_RACED | ASSAY_REC_BESIDE_RECORD);
+			mark(c, o, beside_record(o));
 		if (share_event(r, o))
-			mark(c, r, ASSAY_REC_RACED | ASSAY_REC_BESIDE_RECORD);
+			mark(c, r, beside_record(r));
 		if (may_share_event(o, r))
 			mark(c, o, ASSAY_REC_BESIDE_GRAPH);
 		if (may_share_event(r, o))
@@ -304,14 +314,48 @@ TEST(a_wait_beside_a_launch_that_may_record_events_may_have_met_that)
 		 .event = 360,
 		 .track = 5,
 		 .thread = 1},
+		{.op = ASSAY_OP_WAIT_INSIDE,
+		 .key = 6,
+		 .enter = 270,
+		 .exit = 290,
+		 .event = 9,
+		 .device = 1},
 	};
-	static const bool beside[] = {true, false, true, false, false};
+	static const bool beside[] = {true, false, true, false, false, true};
 	waits w = {0};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++)
 		*assay_push(&w.recs) = of[i];
 	waits_find_races(&w);
 	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++) {
 		CHECK_EQ(!!(w.recs.p[i].flags & ASSAY_REC_BESIDE_GRAPH), beside[i]);
+		CHECK(!(w.recs.p[i].flags & ASSAY_REC_RACED));
+	}
+	assay_vec_free(&w.recs);
+	return 0;
+}
+
+TEST(a_thread_that_waits_for_an_event_may_meet_another_threads_record_of_it)
+{
+	static const assay_sweep_rec of[] = {
+		{.op = ASSAY_OP_EVENT_SYNC, .key = 1, .enter = 100, .exit = 200, .event = 9},
+		{.op = ASSAY_OP_RECORD,
+		 .key = 2,
+		 .enter = 150,
+		 .exit = 250,
+		 .track = 4,
+		 .thread = 1,
+		 .event = 9},
+		{.op = ASSAY_OP_EVENT_SYNC, .key = 3, .enter = 210, .exit = 220, .event = 8},
+		{.op = ASSAY_OP_EVENT_SYNC, .key = 4, .enter = 230, .exit = 300, .event = 9},
+		{.op = ASSAY_OP_EVENT_SYNC, .key = 5, .enter = 310, .exit = 400, .event = 9},
+	};
+	static const bool beside[] = {true, false, false, true, false};
+	waits w = {0};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++)
+		*assay_push(&w.recs) = of[i];
+	waits_find_races(&w);
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++) {
+		CHECK_EQ(!!(w.recs.p[i].flags & ASSAY_REC_BESIDE_RECORD), beside[i]);
 		CHECK(!(w.recs.p[i].flags & ASSAY_REC_RACED));
 	}
 	assay_vec_free(&w.recs);

@@ -170,9 +170,11 @@ static uint32_t stream_beside(waits *w, uint32_t track, int64_t device, int64_t 
 	return beside;
 }
 
+enum { TOLD = 1, TOLD_BY_NUMBER };
+
 static void tell(waits *w, uint32_t source, uint64_t corr)
 {
-	*assay_map_at(&w->told, assay_corr_key(source, corr)) = 1;
+	*assay_map_at(&w->told, assay_corr_key(source, corr)) = TOLD;
 }
 
 /* Without join ids: calls with handles say it all; where there are none, the recorder's numbers of
@@ -196,7 +198,7 @@ static void add_event_records(waits *w)
 		set_stream(w, r, e->track[i]);
 		number_event(r, e->event[i]);
 		r->arg = w->handles_only ? 0 : e->sync_id[i];
-		tell(w, source, e->corr[i]);
+		*assay_map_at(&w->told, assay_corr_key(source, e->corr[i])) = TOLD_BY_NUMBER;
 		if (source < w->sources)
 			w->has_records[source] = true;
 	}
@@ -516,15 +518,19 @@ static void add_event_call(waits *w, uint32_t i)
 	uint32_t h = assay_index_find(&w->calls, assay_corr_key(source, e->corr[i]));
 	assay_call call = w->call[e->name[i]];
 	waits_args a = args_of_row(e, i, call, source < w->sources && w->is_hip[source]);
-	bool told = is_told(w, source, e->corr[i], call.op);
+	uint32_t by = assay_map_get(&w->told, assay_corr_key(source, e->corr[i]));
+	bool again = call.op == ASSAY_OP_RECORD && by == TOLD_BY_NUMBER;
+	bool told = !again && is_told(w, source, e->corr[i], call.op);
 	assay_call starts = part_of(call, ASSAY_OP_RECORD);
 	if (a.start_event)
 		place_row(w, add_start(w, source, starts, h, &a), i, starts, &a);
 	if (!orders(call) || told || call.op == ASSAY_OP_COPY)
 		return; /* of copies add_host_calls() has more to tell */
 	assay_sweep_rec *r = add_call(w, source, call, h, &a);
-	if (r)
-		place_row(w, r, i, call, &a);
+	if (!r)
+		return;
+	r->flags |= again ? ASSAY_REC_AGAIN : 0;
+	place_row(w, r, i, call, &a);
 }
 
 static void add_event_calls(waits *w)
@@ -795,14 +801,18 @@ static void add_host_calls(waits *w)
 }
 
 /* Waits that no lost call can have changed. Not those inside of graphs: what is in one may have
- * been changed in more ways than are followed. */
+ * been changed in more ways than are followed. And events of which no record can be lost. */
 static void trust_whole(waits *w)
 {
 	for (size_t i = 0; i < w->recs.n; i++) {
 		assay_sweep_rec *r = &w->recs.p[i];
 		bool asks = r->op == ASSAY_OP_WAIT || r->op == ASSAY_OP_EVENT_SYNC;
-		if (asks && r->thread != ASSAY_NO_ROW &&
-		    waits_is_whole(w, assay_track_group(w->t, r->thread), r->exit))
+		if ((!asks && r->op != ASSAY_OP_CREATE) || r->thread == ASSAY_NO_ROW)
+			continue;
+		uint32_t source = assay_track_group(w->t, r->thread);
+		if (!asks)
+			r->arg = (uint64_t)waits_whole_after(w, source, r->key);
+		else if (waits_is_whole(w, source, r->exit))
 			r->flags |= ASSAY_REC_WHOLE;
 	}
 }

@@ -6,6 +6,7 @@
 #include "resolve/resolve.h"
 #include "resolve/waits_barriers.h"
 #include "resolve/waits_ends.h"
+#include "resolve/waits_places.h"
 
 /* Four times the median, within these: few waits teach little, and wrong ones teach wrong. */
 enum { LEAST_USUAL = 40000, MOST_USUAL = 200000, TIMES_MEDIAN = 4 };
@@ -170,6 +171,15 @@ static int64_t matters_from(const waits *w, uint32_t i)
 	return streams && w->t->host.ts[record] > end ? w->t->host.ts[record] : end;
 }
 
+/* The sweep weighs what a default stream stands behind anyway. */
+static bool is_of_default(const waits *w, uint32_t i)
+{
+	uint32_t track = w->t->wait.consumer[i];
+	return track != ASSAY_NO_ROW &&
+	       waits_legacy_track(w, assay_track_group(w->t, track),
+				  (int32_t)w->t->track.pid[track]) == track;
+}
+
 /* Of work that was over at the record no time tells which was in front of it. A lost call can have
  * joined the stream to other work that ended later, if an event was recorded behind that. */
 static bool may_be_joined(const waits_ends *e, uint32_t i)
@@ -177,11 +187,12 @@ static bool may_be_joined(const waits_ends *e, uint32_t i)
 	const assay_wait_table *t = &e->w->t->wait;
 	uint32_t p = t->producer_gpu[i], record = t->record_host[i],
 		 source = source_of_wait(e->w, i);
-	if (t->kind[i] != ASSAY_WAIT_STREAM_WAIT || record == ASSAY_NO_ROW || p == ASSAY_NO_ROW)
+	if (t->kind[i] != ASSAY_WAIT_STREAM_WAIT || record == ASSAY_NO_ROW ||
+	    (p == ASSAY_NO_ROW && is_of_default(e->w, i)))
 		return false;
+	int64_t end = p == ASSAY_NO_ROW ? INT64_MIN : assay_gpu_end(&e->w->t->gpu, p);
 	const assay_mark *other = waits_open_record(e, source, key_of_record(e->w, i));
-	waits_span after = {assay_gpu_end(&e->w->t->gpu, p), e->w->t->host.ts[record],
-			    other ? other->value : 0, p};
+	waits_span after = {end, e->w->t->host.ts[record], other ? other->value : 0, p};
 	return other && waits_ended(e, source, after);
 }
 
@@ -551,6 +562,57 @@ TEST(a_stream_without_work_may_stand_behind_what_a_wait_without_a_row_waited_for
 	CHECK_EQ(class_of_wait_for_empty(true, "Stream Wait Event", 200000), ASSAY_WAIT_IS_EXACT);
 	CHECK_EQ(class_of_wait_for_empty(true, NULL, 300000), ASSAY_WAIT_IS_LIKELY); /* it runs */
 	CHECK_EQ(class_of_wait_for_empty(true, NULL, 200000), ASSAY_WAIT_IS_EXACT);
+	return 0;
+}
+
+/* Stream 14 waits for stream 15, which is empty. Work of stream 13 was over by then, and an event
+ * recorded behind it: `named` is the sync row that tells of it, or none. */
+static uint8_t class_beside_empty(const char *named, int64_t end, bool whole)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	run->part.source = assay_add(t, ASSAY_T_source);
+	if (whole) {
+		uint32_t counts = assay_add(t, ASSAY_T_ledger);
+		t->ledger.source[counts] = 0;
+	}
+	uint32_t made = assay_add(t, ASSAY_T_stream);
+	t->stream.source[made] = 0;
+	t->stream.device[made] = 0;
+	t->stream.id[made] = 15;
+	t->stream.flags[made] = ASSAY_STREAM_NONBLOCKING;
+	hand_work(run, 13, 100000, end, 1);
+	hand_call(run, "cudaEventRecord", 210000, 2);
+	hand_call(run, "cudaEventRecord", 260000, 6);
+	uint32_t i = hand_sync(run, "Stream Wait Event", 9, 6);
+	t->sync.wait_stream[i] = 15;
+	if (named) {
+		i = hand_sync(run, named, 3, 2);
+		t->sync.ts[i] = 220000;
+	}
+	assay_waits(run);
+	uint8_t class = class_of_call(run, 9);
+	assay_run_free(run);
+	return class;
+}
+
+TEST(a_stream_without_work_may_stand_behind_what_a_lost_wait_waited_for)
+{
+	static const struct {
+		const char *named;
+		int64_t end;
+		bool whole;
+		uint8_t class;
+	} cases[] = {
+		{"Stream Wait Event", 200000, false, ASSAY_WAIT_IS_LIKELY},
+		{NULL, 200000, false, ASSAY_WAIT_IS_LIKELY}, /* who waits for it? */
+		{NULL, 200000, true, ASSAY_WAIT_IS_EXACT},
+		{"Event Sync", 200000, false, ASSAY_WAIT_IS_EXACT}, /* threads */
+		{NULL, 300000, false, ASSAY_WAIT_IS_EXACT},         /* it runs on */
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++)
+		CHECK_EQ(class_beside_empty(cases[i].named, cases[i].end, cases[i].whole),
+			 cases[i].class);
 	return 0;
 }
 

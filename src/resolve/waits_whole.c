@@ -42,6 +42,7 @@ struct numbers {
 	uint64_t *seen;
 	int64_t process;
 	bool several; /* processes: each has numbers of its own */
+	bool creates; /* events */
 };
 
 static uint32_t numbered_call(const waits *w, size_t k)
@@ -60,8 +61,9 @@ static void count_calls(const waits *w, struct numbers *of)
 		uint64_t key = waits_host_key(w, h);
 		int64_t process = w->t->track.pid[w->t->host.track[h]];
 		if (!m->n++)
-			*m = (struct numbers){key, key, 1, NULL, process, false};
+			*m = (struct numbers){key, key, 1, NULL, process, false, false};
 		m->several |= process != m->process;
+		m->creates |= w->call[w->t->host.name[h]].op == ASSAY_OP_CREATE;
 		m->first = key < m->first ? key : m->first;
 		m->last = key > m->last ? key : m->last;
 	}
@@ -110,13 +112,19 @@ static void mark_seen(waits *w, struct numbers *of)
 	}
 }
 
+static bool is_seen(const struct numbers *m, uint64_t key)
+{
+	uint64_t at = key - m->first;
+	return at <= m->last - m->first && m->seen[at / 64] >> at % 64 & 1;
+}
+
 /* The last key before the first that is missing. */
 static uint64_t last_unbroken(const struct numbers *m)
 {
-	uint64_t at = 0;
-	while (at <= m->last - m->first && m->seen[at / 64] >> at % 64 & 1)
-		at++;
-	return m->first + at - 1;
+	uint64_t key = m->first;
+	while (is_seen(m, key))
+		key++;
+	return key - 1;
 }
 
 /* A call that was lost began after the one before it. A graph, or a launch on several devices, may
@@ -133,7 +141,10 @@ static void trust_numbers(waits *w, const struct numbers *of)
 			     (ASSAY_REC_MAY_RECORD | ASSAY_REC_TOGETHER);
 		if (ends || hides)
 			waits_whole_until(w, source, w->t->host.ts[h]);
+		if (of[source].creates && key < of[source].last && !is_seen(&of[source], key + 1))
+			*assay_push(&w->holes.v) = (assay_mark){source, key, w->t->host.ts[h], 0};
 	}
+	assay_marks_sort(&w->holes);
 }
 
 void waits_find_whole(waits *w)
@@ -155,6 +166,15 @@ void waits_find_whole(waits *w)
 bool waits_is_whole(const waits *w, uint32_t source, int64_t until)
 {
 	return source < w->sources && until < w->whole[source];
+}
+
+int64_t waits_whole_after(const waits *w, uint32_t source, uint64_t key)
+{
+	if (source >= w->sources)
+		return INT64_MIN;
+	const assay_mark *hole = assay_mark_after(&w->holes, source, key - 1);
+	int64_t until = !w->unbroken[source] ? INT64_MIN : hole ? hole->value : INT64_MAX;
+	return until > w->whole[source] ? until : w->whole[source];
 }
 
 /* So many calls: a kernel, an event behind it, and a stream that waits for that with call `at`;
@@ -203,6 +223,31 @@ TEST(a_number_that_is_missing_is_a_call_that_was_lost)
 	CHECK_EQ(class_in(numbered_run(300, 63, 64)), ASSAY_WAIT_IS_LIKELY); /* it may have begun */
 	CHECK_EQ(class_in(numbered_run(300, 63, 65)), ASSAY_WAIT_IS_EXACT);
 	CHECK_EQ(class_in(numbered_run(300, 64, 66)), ASSAY_WAIT_IS_EXACT);
+	return 0;
+}
+
+/* Of ten calls the fourth makes an event, and the seventh waits for it: 70 to 71 us. */
+TEST(an_event_is_unrecorded_if_no_number_is_missing_since_its_creation)
+{
+	static const struct {
+		uint32_t missing;
+		assay_wait_class class;
+	} of[] = {
+		{0, ASSAY_WAIT_IS_NEVER_RECORDED}, {2, ASSAY_WAIT_IS_NEVER_RECORDED},
+		{3, ASSAY_WAIT_IS_NEVER_RECORDED}, {5, ASSAY_WAIT_IS_LOST},
+		{6, ASSAY_WAIT_IS_LOST},           {8, ASSAY_WAIT_IS_LOST}, /* it may have begun */
+		{9, ASSAY_WAIT_IS_NEVER_RECORDED},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++) {
+		assay_run *run = numbered_run(10, 7, of[i].missing);
+		assay_tables *t = &run->part.t;
+		for (uint32_t h = 0; h < t->host.n; h++) {
+			uint64_t corr = t->api.corr[t->host.detail[h]];
+			if (corr == 4)
+				t->host.name[h] = assay_sid_of(run, "hipEventCreate");
+		}
+		CHECK_EQ(class_in(run), of[i].class);
+	}
 	return 0;
 }
 

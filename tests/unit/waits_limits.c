@@ -81,16 +81,31 @@ TEST(a_class_that_the_file_gives_stands_and_the_work_is_named)
 }
 
 /* Stream 7 is track 3; another source names it as the producer. */
-static uint8_t class_with_hint(uint32_t flags, uint32_t hint)
+static uint8_t class_shared(uint32_t flags, uint32_t hint, bool shared)
 {
 	program p = {0};
 	work(&p, 1, S1, 0, 50)->track = 3;
 	record(&p, 10, A, S1)->track = 3;
+	if (shared)
+		event_call(&p, ASSAY_OP_IPC_EXPORT, 15, A);
 	assay_sweep_rec *w = wait(&p, 20, S2, A);
 	w->flags = flags;
 	w->hint = hint;
 	run(&p);
 	return p.wait[0].class;
+}
+
+static uint8_t class_with_hint(uint32_t flags, uint32_t hint)
+{
+	return class_shared(flags, hint, false);
+}
+
+TEST(an_event_that_another_process_may_record_is_not_exact_though_nobody_says_which_it_is_there)
+{
+	CHECK_EQ(class_shared(ASSAY_REC_WHOLE, ASSAY_NO_ROW, true), ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(class_shared(ASSAY_REC_WHOLE, 3, true), ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(class_shared(0, 3, true), ASSAY_WAIT_IS_LIKELY);
+	return 0;
 }
 
 TEST(another_source_that_names_the_stream_makes_a_wait_exact_unless_a_graph_came_between)
@@ -287,6 +302,85 @@ TEST(a_wait_for_an_event_that_was_never_recorded_joins_no_streams)
 	run(&p);
 	CHECK_EQ(p.wait[0].class, ASSAY_WAIT_IS_NEVER_RECORDED);
 	CHECK(p.wait[1].class == ASSAY_WAIT_IS_EXACT && p.wait[1].producer_row == ASSAY_NO_ROW);
+	return 0;
+}
+
+/* Stream 1 captures when recording goes off, and stream 2 has joined it. Then `next` happens in
+ * stream 2, which waits for an event that was recorded in the capture, and for one of stream 3. */
+static void wait_after_dark(program *p, bool dark, assay_sweep_op next)
+{
+	work(p, 1, S3, 0, 50);
+	record(p, 2, B, S3);
+	on(p, ASSAY_OP_CAPTURE_BEGIN, 3, S1);
+	record(p, 4, A, S1);
+	wait(p, 5, S2, A);
+	if (dark)
+		call(p, ASSAY_OP_DARK, 6);
+	if (next != ASSAY_OP_COUNT)
+		on(p, next, 7, S2)->event = 0xe77;
+	record(p, 8, B, S3);
+	wait(p, 9, S2, A);
+	wait(p, 10, S2, B);
+	record(p, 11, 0xe78, S2);
+	event_call(p, ASSAY_OP_EVENT_SYNC, 12, 0xe78)->flags = ASSAY_REC_WHOLE;
+	run(p);
+}
+
+TEST(nobody_knows_whether_a_capture_goes_on_that_was_when_recording_went_off)
+{
+	static const struct {
+		bool dark;
+		assay_sweep_op next;
+		assay_wait_class of_capture, of_other, of_record;
+	} of[] = {
+		{false, ASSAY_OP_COUNT, ASSAY_WAIT_IS_CAPTURED, ASSAY_WAIT_IS_CAPTURED,
+		 ASSAY_WAIT_IS_CAPTURED},
+		{true, ASSAY_OP_COUNT, ASSAY_WAIT_IS_LOST, ASSAY_WAIT_IS_LOST,
+		 ASSAY_WAIT_IS_LIKELY},
+		{true, ASSAY_OP_LAUNCH, ASSAY_WAIT_IS_LOST, ASSAY_WAIT_IS_LIKELY,
+		 ASSAY_WAIT_IS_LIKELY}, /* what ran was not captured */
+		{true, ASSAY_OP_CAPTURE_END, ASSAY_WAIT_IS_LOST, ASSAY_WAIT_IS_LIKELY,
+		 ASSAY_WAIT_IS_LIKELY},
+		{true, ASSAY_OP_CAPTURE_BEGIN, ASSAY_WAIT_IS_CAPTURED, ASSAY_WAIT_IS_CAPTURED,
+		 ASSAY_WAIT_IS_CAPTURED},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++) {
+		program p = {0};
+		wait_after_dark(&p, of[i].dark, of[i].next);
+		CHECK_EQ(p.wait[0].class, ASSAY_WAIT_IS_CAPTURED);
+		CHECK_EQ(p.wait[1].class, of[i].of_capture);
+		CHECK_EQ(p.wait[2].class, of[i].of_other);
+		CHECK_EQ(p.wait[3].class, of[i].of_record);
+	}
+	return 0;
+}
+
+TEST(an_event_whose_record_may_be_lost_is_not_known_to_be_unrecorded)
+{
+	static const struct {
+		int64_t complete; /* a wait is over at 45, the other one at 65 */
+		bool shared;      /* as no call says what */
+		assay_wait_class first, second;
+	} of[] = {
+		{66, false, ASSAY_WAIT_IS_NEVER_RECORDED, ASSAY_WAIT_IS_NEVER_RECORDED},
+		{65, false, ASSAY_WAIT_IS_NEVER_RECORDED, ASSAY_WAIT_IS_LOST},
+		{45, false, ASSAY_WAIT_IS_LOST, ASSAY_WAIT_IS_LOST},
+		{INT64_MIN, false, ASSAY_WAIT_IS_LOST, ASSAY_WAIT_IS_LOST},
+		{INT64_MAX, true, ASSAY_WAIT_IS_NEVER_RECORDED, ASSAY_WAIT_IS_LOST},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++) {
+		program p = {0};
+		event_call(&p, ASSAY_OP_CREATE, 3, A)->arg = (uint64_t)of[i].complete;
+		event_call(&p, ASSAY_OP_EVENT_SYNC, 4, A);
+		if (of[i].shared) /* another process may record it from here on */
+			event_call(&p, ASSAY_OP_IPC_EXPORT, 5, A);
+		wait(&p, 6, S2, A);
+		on(&p, ASSAY_OP_WAIT_INSIDE, 7, S2)->event = A; /* no longer, perhaps */
+		run(&p);
+		CHECK_EQ(p.wait[0].class, of[i].first);
+		CHECK_EQ(p.wait[1].class, of[i].second);
+		CHECK_EQ(p.wait[2].class, ASSAY_WAIT_IS_LOST);
+	}
 	return 0;
 }
 

@@ -61,6 +61,7 @@ static inline assay_sweep_rec *event_call(program *p, assay_sweep_op op, uint64_
 {
 	assay_sweep_rec *r = call(p, op, key);
 	r->event = event;
+	r->arg = op == ASSAY_OP_CREATE ? INT64_MAX : 0; /* nothing was lost */
 	return r;
 }
 

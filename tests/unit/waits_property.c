@@ -93,6 +93,8 @@ static void make_program(world *w)
 					       .device = DEV,
 					       .op = op,
 					       .flags = pick(w, 10) ? 0 : ASSAY_REC_FAILED};
+		if (op == ASSAY_OP_CREATE)
+			w->call[i].arg = INT64_MAX; /* nothing was lost */
 		if (op == ASSAY_OP_LAUNCH) {
 			w->call[i].arg = (uint64_t)now;
 			w->call[i].enter = (now > device_free ? now : device_free) + pick(w, 30);

@@ -210,6 +210,45 @@ TEST(a_failed_call_is_told_by_its_status)
 	return 0;
 }
 
+/* Two threads record an event at the same time; then a stream waits for it, and no row of the
+ * vendor's tells of that. */
+static assay_run *wait_by_handle(bool numbered)
+{
+	maker m = {.run = assay_run_new(), .random = 1};
+	assay_tables *t = &m.run->part.t;
+	m.run->part.source = assay_add(t, ASSAY_T_source);
+	add_call(&m, "cudaEventCreate", 0, 0x7f00, true);
+	for (int i = 0; i < 3; i++) {
+		uint64_t corr = add_call(&m, "cudaEventRecord", 0x500, 0x7f00, true);
+		uint32_t r = numbered ? assay_add(t, ASSAY_T_event_record) : ASSAY_NO_ROW;
+		if (r == ASSAY_NO_ROW)
+			continue;
+		t->event_record.track[r] = assay_stream_track(&m.run->part, 0, 13);
+		t->event_record.corr[r] = corr;
+		t->event_record.event[r] = 4;
+		t->event_record.sync_id[r] = corr;
+	}
+	t->host.dur[1] = 20; /* the second begins meanwhile */
+	add_call(&m, "cudaStreamWaitEvent", 0x600, 0x7f00, true);
+	for (uint32_t h = 0; h < t->host.n; h++)
+		t->host.track[h] = assay_thread_track(&m.run->part, 1, h == 1);
+	assay_waits(m.run);
+	return m.run;
+}
+
+TEST(an_event_that_rows_number_is_found_by_its_handle_too)
+{
+	for (int numbered = 0; numbered < 2; numbered++) {
+		assay_run *run = wait_by_handle(numbered);
+		const assay_wait_table *w = &run->part.t.wait;
+		CHECK(w->n == 1 && w->record_corr[0] == 4);
+		CHECK_EQ(w->class[0], ASSAY_WAIT_IS_LIKELY);
+		CHECK_EQ(run->part.issues[ASSAY_ISSUE_event_rerecord], 1);
+		assay_run_free(run);
+	}
+	return 0;
+}
+
 /* A kernel, the record of an event on this stream and device, and the wait of that one for it: as
  * Kineto writes them, which names streams by their number alone. */
 static assay_run *wait_of_kineto(int64_t ran_on, int64_t recorded_on, int64_t device)

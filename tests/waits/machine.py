@@ -330,7 +330,9 @@ class Program(Words, Graphs, Hidden, Shared, Streams):
 
     def event_sync(self, t, e=None):
         e = e or self.rng.choice(self.events)
-        if e.done:
+        if not e.done and e in self.events and self.rng.random() < self.IN_VAIN:
+            self.block(t, "EventSynchronize", {"event": e.handle}, Done())
+        elif e.done:
             corr, at, dur = self.block(t, "EventSynchronize", {"event": e.handle}, e.done)
             self.see_sync("Event Sync", corr, e.stream.device if e.origin is e else 0, -1, at, dur, e)
 

@@ -38,4 +38,4 @@ class Shared:
 
     def await_opened(self, t):
         if self.opened:
-            self.rng.choice([self.stream_wait, self.event_sync])(t, self.rng.choice(self.opened))
+            self.rng.choice([self.stream_wait, self.event_sync, self.record])(t, self.rng.choice(self.opened))
