@@ -7,6 +7,10 @@
 
 static const double worth_a_look = 0.05; /* of the window */
 
+enum {
+	START = 20 * 1000, /* ns, within which work starts behind what it waited for */
+};
+
 /* Waits of one line. */
 struct line {
 	uint32_t host; /* a call there */
@@ -18,6 +22,7 @@ struct waits {
 	const assay_find_ctx *c;
 	uint64_t count; /* that delayed work of another stream */
 	int64_t delayed;
+	bool guessed; /* by times, where the recording does not say who waits for whom */
 	assay_map known;
 	assay_vec(struct line) line;
 };
@@ -37,19 +42,24 @@ static bool between_streams(const assay_run *run, const assay_window *w, size_t 
 	       t->gpu.track[from] != t->gpu.track[to] && in_window(&t->gpu, w, to);
 }
 
-static void add_wait(struct waits *x, size_t wait)
+static void add_line(struct waits *x, uint32_t host, int64_t delayed)
 {
 	const assay_tables *t = &x->run->part.t;
-	uint32_t host = t->wait.host[wait];
 	uint64_t key = assay_line_key(t, assay_own_call(t, assay_call_stack(t, host)));
 	uint32_t *slot = assay_map_at(&x->known, key);
-	x->count++;
-	x->delayed += t->wait.delayed[wait];
 	if (*slot == ASSAY_MAP_ABSENT) {
 		*slot = (uint32_t)x->line.n;
 		*assay_push(&x->line) = (struct line){.host = host};
 	}
-	x->line.p[*slot].delayed += t->wait.delayed[wait];
+	x->line.p[*slot].delayed += delayed;
+}
+
+static void add_wait(struct waits *x, size_t wait)
+{
+	const assay_wait_table *w = &x->run->part.t.wait;
+	x->count++;
+	x->delayed += w->delayed[wait];
+	add_line(x, w->host[wait], w->delayed[wait]);
 }
 
 /* ------------------------------------------------------------------ room on the device */
@@ -96,6 +106,58 @@ static int64_t room(const assay_run *run, const assay_find_ctx *c, double *fill)
 	return (int64_t)((double)c->w->compute * (1 - *fill));
 }
 
+/* ------------------------------------------------------------------ told by times */
+
+static bool is_unsaid(const assay_run *run, const assay_window *w, size_t wait)
+{
+	const assay_wait_table *t = &run->part.t.wait;
+	return t->kind[wait] == ASSAY_WAIT_STREAM_WAIT && t->class[wait] == ASSAY_WAIT_IS_LOST &&
+	       t->host[wait] != ASSAY_NO_ROW && t->ts[wait] >= w->from && t->ts[wait] < w->to;
+}
+
+/* Where the recording has waits of streams but not for whom: kernels that were launched, and whose
+ * stream was free, but that began only when another stream's ended, which had left room for them.
+ * -> ns that they could save at most: the busiest stream stays as it is. */
+static int64_t guess_waits(struct waits *x)
+{
+	const assay_run *run = x->run;
+	const assay_tables *t = &run->part.t;
+	const assay_find_ctx *c = x->c;
+	const assay_order_device *d = &c->order->device.p[c->w->device];
+	int32_t units = units_of(run, t->device_time.device[c->w->device]);
+	assay_grids grids = assay_grids_of(run, c->scratch);
+	int64_t *free_at = assay_alloc(c->scratch, (t->track.n + 1) * sizeof *free_at);
+	int64_t *busy = assay_alloc(c->scratch, (t->track.n + 1) * sizeof *busy);
+	int64_t busiest = 0;
+	uint32_t last = ASSAY_NO_ROW; /* the kernel that ends last of those that have begun */
+	for (size_t i = d->first; i < d->first + d->n; i++) {
+		uint32_t r = c->order->row[i], stream = t->gpu.track[r], launch = t->launch.host[r];
+		int64_t end = t->gpu.ts[r] + t->gpu.dur[r];
+		if (t->gpu.kind[r] != ASSAY_GPU_KERNEL || t->gpu.dur[r] <= 0 ||
+		    !in_window(&t->gpu, c->w, r))
+			continue;
+		if (last != ASSAY_NO_ROW && launch != ASSAY_NO_ROW &&
+		    t->gpu.track[last] != stream) {
+			int64_t ready = assay_host_end(&t->host, launch);
+			int64_t behind = t->gpu.ts[last] + t->gpu.dur[last];
+			ready = free_at[stream] > ready ? free_at[stream] : ready;
+			if (t->gpu.ts[r] >= behind && t->gpu.ts[r] - behind < START &&
+			    behind > ready &&
+			    fill_of(&grids, last, units) + fill_of(&grids, r, units) <= 1) {
+				x->count++;
+				x->delayed += behind - ready;
+			}
+		}
+		if (last == ASSAY_NO_ROW || end >= t->gpu.ts[last] + t->gpu.dur[last])
+			last = r;
+		free_at[stream] = end;
+		busy[stream] += t->gpu.dur[r];
+		busiest = busy[stream] > busiest ? busy[stream] : busiest;
+	}
+	x->guessed = true;
+	return c->whole - busiest;
+}
+
 /* ------------------------------------------------------------------ the finding */
 
 static void tell(const struct waits *x, int64_t saved, double fill)
@@ -109,8 +171,8 @@ static void tell(const struct waits *x, int64_t saved, double fill)
 		.id = "serial_streams",
 		.total = saved,
 		.saved = saved,
-		.replayed = true,
-		.confidence = 0.5,
+		.replayed = !x->guessed,
+		.confidence = x->guessed ? 0.4 : 0.5,
 		.fix = "where the work of one stream does not need the other's, leave the wait_event/wait_stream between them out, and join them once at the end"};
 	for (size_t i = 0; i < x->line.n; i++)
 		worst = x->line.p[i].delayed > worst.delayed ? x->line.p[i] : worst;
@@ -120,10 +182,13 @@ static void tell(const struct waits *x, int64_t saved, double fill)
 		assay_where_in_stack(x->run, own, &f.where);
 	f.text = assay_printf(
 		c->scratch,
-		"streams wait for each other although the device has room for both: %s, if they need not",
-		assay_share_words(c, saved));
+		"streams %s for each other although the device has room for both: %s, if they need not",
+		x->guessed ? "seem to wait" : "wait", assay_share_words(c, saved));
 	f.fact[0] = assay_printf(
-		c->scratch, "%s waits of a stream for another%s, %s%s",
+		c->scratch,
+		x->guessed
+			? "which stream waits for which is not recorded, but %s kernels%s begin when another stream's end, %s%s later than they could"
+			: "%s waits of a stream for another%s, %s%s",
 		assay_fmt_count(count, x->count / steps), c->steps ? " in a step" : "",
 		assay_fmt_time(delayed, x->delayed / (int64_t)steps), c->steps ? " a step" : "");
 	f.fact[1] = assay_printf(c->scratch, "kernels fill %.0f%% of the device in the mean",
@@ -131,20 +196,34 @@ static void tell(const struct waits *x, int64_t saved, double fill)
 	assay_finding_add(c, &f);
 }
 
+/* What the waits cost, ns: by a replay, or at most what times tell. */
+static int64_t saved_without(struct waits *x)
+{
+	double share;
+	if (!x->count) {
+		int64_t most = guess_waits(x);
+		return most < x->delayed ? most : x->delayed;
+	}
+	return assay_find_without(x->c, "stream_wait=0", &share)
+		       ? (int64_t)(share * (double)x->c->whole)
+		       : 0;
+}
+
 static void find_streams(assay_run *run, const assay_find_ctx *c)
 {
 	struct waits x = {.run = run, .c = c};
-	double share, fill = 1;
+	double fill = 1;
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !c->order)
 		return;
 	for (size_t i = 0; i < run->part.t.wait.n; i++)
 		if (between_streams(run, c->w, i) && run->part.t.wait.host[i] != ASSAY_NO_ROW)
 			add_wait(&x, i);
+		else if (is_unsaid(run, c->w, i))
+			add_line(&x, run->part.t.wait.host[i], 1); /* the line of most of them */
 	double least = worth_a_look * (double)c->whole;
-	int64_t most = x.count ? room(run, c, &fill) : 0;
-	if ((double)most >= least && (double)x.delayed >= least &&
-	    assay_find_without(c, "stream_wait=0", &share)) {
-		int64_t saved = (int64_t)(share * (double)c->whole);
+	int64_t most = x.line.n ? room(run, c, &fill) : 0;
+	if ((double)most >= least && (!x.count || (double)x.delayed >= least)) {
+		int64_t saved = saved_without(&x);
 		saved = saved < most ? saved : most;
 		if ((double)saved >= least)
 			tell(&x, saved, fill);

@@ -148,19 +148,22 @@ def compile_in_loop(rng):
     return body
 
 
-def serial_streams(rng):
-    streams, depth, dur = rng.randint(2, 5), rng.randint(6, 14), rng.randint(60, 150) * 1000
+def serial_streams(told):
+    """Each stream waits for the one before it, or for the beginning."""
+    def made(rng):
+        streams, depth, dur = rng.randint(2, 5), rng.randint(6, 14), rng.randint(60, 150) * 1000
 
-    def body(m, bad):
-        before = None
-        for s in range(streams):
-            if bad and before:
-                m.wait(30 + s, before)
-            for _ in range(depth):
-                m.op("cumsum", dur, stream=30 + s, blocks=4, before=1000, behind=500)
-            before = m.record(30 + s)
-        m.sync("cudaDeviceSynchronize")
-    return body
+        def body(m, bad):
+            before = m.record(30)
+            for s in range(streams):
+                m.wait(30 + s, before, told)
+                for _ in range(depth):
+                    m.op("cumsum", dur, stream=30 + s, blocks=4, before=1000, behind=500)
+                if bad:
+                    before = m.record(30 + s)
+            m.sync("cudaDeviceSynchronize")
+        return body
+    return made
 
 
 def contention(rng):
@@ -417,7 +420,8 @@ CLASSES = {
     "lock": (python_code("flush_log", "<built-in method acquire of _thread.lock object at 0x7f>"), ["host_lock", "host_python"],
              "flush_log"),
     "compile_in_loop": (compile_in_loop, ["host_compile"], "compile"),
-    "serial_streams": (serial_streams, ["serial_streams"], "StreamWaitEvent"),
+    "serial_streams": (serial_streams(True), ["serial_streams"], "StreamWaitEvent"),
+    "unseen_waits": (serial_streams(False), ["serial_streams"], "is not recorded"),
     "contention": (contention, ["contention", "other_process"], "process"),
     "unfused_chain": (unfused_chain, ["unfused_chain"], "elementwise|reduce|Memcpy DtoD"),
     "planes": (planes(False), ["layout_copies"], "nchwToNhwc|nhwcToNchw|batch_norm"),

@@ -9,6 +9,7 @@ import loop
 
 def make(bad):
     guard = threading.Lock()
+    settings = {"scale": 1.0}
     x = torch.randn(1024, 2048, device=loop.DEVICE, dtype=torch.bfloat16)
     train = loop.trainer(loop.mlp())
 
@@ -26,7 +27,8 @@ def make(bad):
 
     def step(i):
         with guard:
-            train(x)
+            scale = settings["scale"]
+        train(x * scale)
     return step
 
 
