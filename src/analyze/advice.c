@@ -16,7 +16,7 @@
 #define TEXTS(X)                                                                                                 \
 	X(FP32, "matrix products in a costlier type than need be take",                                          \
 	  "torch.set_float32_matmul_precision(\"high\") for tf32, or autocast(bfloat16)", 0.85)                  \
-	X(FP64, "double precision, which the other matrix products do not use, takes",                           \
+	X(FP64, "double precision, which most matrix products do not use, takes",                                \
 	  "keep float64 out of the step: a NumPy scalar or array makes all that touches it double",              \
 	  0.85)                                                                                                  \
 	X(EAGER, "attention in pieces (products, softmax, mask) takes",                                          \
@@ -229,8 +229,8 @@ static void look_at(struct finder *f, uint32_t part)
 	     matrix = assay_is_matrix(f->t->op_shape.class[shape]);
 	int64_t left = p->at_bound[part] + p->rest[part] + p->unmodelled[part];
 	add_call(f,
-		 f->t->op_shape.math[shape] == ASSAY_MATH_FP64 ? ASSAY_ADVICE_FP64
-							       : ASSAY_ADVICE_FP32,
+		 !matrix || f->t->op_shape.math[shape] == ASSAY_MATH_FP64 ? ASSAY_ADVICE_FP64
+									  : ASSAY_ADVICE_FP32,
 		 call, p->precision[part]);
 	add_call(f, eager ? ASSAY_ADVICE_EAGER : ASSAY_ADVICE_CHAIN, call, p->unfused[part]);
 	f->found[eager ? ASSAY_ADVICE_EAGER : ASSAY_ADVICE_CHAIN].gone += p->goes[part];

@@ -18,7 +18,8 @@ enum { PIECES_MOST = 12 };
 struct named {
 	uint8_t family, role, math;
 	bool narrow, tail; /* tail: of the product before it */
-	bool wide;         /* memory-bound, and in double precision */
+	bool wide;         /* in double precision */
+	bool plain_copy;   /* of elements as long as a double, or of a type that is not told */
 	bool compiled;     /* by a compiler that fuses what it can */
 	uint8_t passes;    /* of a batch norm over planes (NCHW): tensors read and written */
 };
@@ -53,11 +54,12 @@ struct lone {
 	bool *in_optimizer;  /* by row of stack */
 	bool cheaper_in_use; /* most matrix time by names is not fp32 */
 	bool single_in_use;  /* some is not fp64 */
-	bool double_in_use;  /* some is */
 	assay_map streams;   /* track -> row of pieces and chain */
 	assay_vec(struct pieces) pieces;
 	assay_vec(assay_fusible) chain;
 	assay_vec(struct layout) layout;
+	assay_vec(int64_t) wide_run; /* longest of the work in double that a stream is at; 0 none */
+	bool *wide;                  /* by place: moves doubles */
 	int64_t *planar; /* by place: ns that a norm is longer than copies of what it moves */
 };
 
@@ -96,14 +98,18 @@ static struct named read_name(const assay_run *run, uint32_t kernel)
 			  .role = assay_role_of_kernel(name),
 			  .passes = planar_passes(name)};
 	n.compiled = assay_str_starts(name, "triton_") || assay_str_find(name, "fusion") >= 0;
+	bool other = assay_str_find_nocase(name, "float") >= 0 ||
+		     assay_str_find_nocase(name, "half") >= 0;
 	n.wide = is_memory_bound(&n) && assay_str_find(name, "double") >= 0 &&
-		 (n.role == ASSAY_ROLE_CAST || assay_str_find(name, "float") < 0);
+		 (n.role == ASSAY_ROLE_CAST || !other);
+	n.plain_copy = n.role == ASSAY_ROLE_CAST || assay_kernel_element(name) == sizeof(double);
 	/* copies inside a convolution may have their family from its operator */
 	if ((n.family != ASSAY_FAMILY_GEMM && n.family != ASSAY_FAMILY_CONV) ||
 	    n.role == ASSAY_ROLE_LAYOUT)
 		return n;
 	n.role = ASSAY_ROLE_NONE;
 	n.math = assay_kernel_math(name);
+	n.wide = n.math == ASSAY_MATH_FP64;
 	n.narrow = assay_kernel_is_narrow(name);
 	n.tail = assay_str_find_nocase(name, "splitk") >= 0 &&
 		 assay_str_find_nocase(name, "reduce") >= 0;
@@ -141,6 +147,7 @@ static void read_names(struct lone *l)
 {
 	const assay_kernel_table *k = &l->t->kernel;
 	double cheap = 0, full = 0;
+	bool doubles = false;
 	l->named = assay_alloc(&l->scratch, (k->n + 1) * sizeof *l->named);
 	for (uint32_t i = 0; i < k->n; i++) {
 		if (k->kind[i] != ASSAY_GPU_KERNEL)
@@ -148,13 +155,13 @@ static void read_names(struct lone *l)
 		*assay_map_at(&l->rows, k->name[i]) = i;
 		l->named[i] = read_name(l->run, i);
 		bool matrix = l->named[i].math && l->named[i].math != ASSAY_MATH_FP64;
-		l->double_in_use |= l->named[i].math == ASSAY_MATH_FP64;
+		doubles |= l->named[i].math == ASSAY_MATH_FP64;
 		full += l->named[i].math == ASSAY_MATH_FP32 ? (double)k->total[i] : 0;
 		cheap += matrix && l->named[i].math != ASSAY_MATH_FP32 ? (double)k->total[i] : 0;
 	}
 	l->cheaper_in_use = cheap > full;
 	l->single_in_use = cheap + full > 0;
-	if (full > 0 && cheap == 0 && !l->double_in_use)
+	if (full > 0 && cheap == 0 && !doubles)
 		name_like_tried(l);
 }
 
@@ -219,6 +226,7 @@ static uint32_t stream_of(struct lone *l, uint32_t gpu)
 		*assay_push(&l->pieces) = (struct pieces){.product = ASSAY_NO_ROW};
 		*assay_push(&l->chain) = (assay_fusible){.n = 0};
 		*assay_push(&l->layout) = (struct layout){0, 0};
+		*assay_push(&l->wide_run) = 0;
 	}
 	return *slot;
 }
@@ -295,6 +303,20 @@ static void see_layout(struct lone *l, struct layout *s, const struct named *n, 
 	*s = (struct layout){0, s->now};
 }
 
+/* Names of copies do not tell that they read doubles: right behind work in double, and not much
+ * longer, they do. A cast is the last that does. */
+static void see_width(struct lone *l, int64_t *run, const struct named *n, uint32_t gpu, size_t at)
+{
+	int64_t ns = l->t->gpu.dur[gpu];
+	bool follows = n->plain_copy && is_memory_bound(n) && *run && ns <= 3 * *run;
+	bool to_narrow = n->role == ASSAY_ROLE_CAST && !n->wide;
+	l->wide[at] = n->wide || follows;
+	if (l->wide[at] && !to_narrow)
+		*run = ns > *run ? ns : *run;
+	else
+		*run = 0;
+}
+
 /* Reductions and products have counters set to 0 before them. */
 static bool is_counter_reset(const struct lone *l, uint32_t gpu)
 {
@@ -311,6 +333,8 @@ static void see_work(struct lone *l, size_t at)
 	see_link(l, &l->chain.p[stream], n, gpu, at);
 	if (n)
 		see_layout(l, &l->layout.p[stream], n, gpu, at);
+	if (n)
+		see_width(l, &l->wide_run.p[stream], n, gpu, at);
 	if (n && !n->tail)
 		see_piece(l, &l->pieces.p[stream], n, gpu, at);
 }
@@ -364,7 +388,7 @@ static int64_t needless(const struct lone *l, const struct named *n, size_t at, 
 	if (l->eager[at])
 		return ns;
 	*kind = ASSAY_ADVICE_FP64; /* twice the bytes of single precision */
-	if (n->wide && l->single_in_use && l->double_in_use)
+	if (l->wide[at] && is_memory_bound(n) && l->single_in_use)
 		return n->role == ASSAY_ROLE_CAST ? ns : ns / 2;
 	*kind = ASSAY_ADVICE_CHAIN;
 	if (l->fused[at].goes)
@@ -485,6 +509,7 @@ void assay_lone_kernels(assay_run *run, const assay_order *order, const assay_ra
 	l.eager = assay_alloc(&l.scratch, l.device->n + 1);
 	l.fused = assay_alloc(&l.scratch, (l.device->n + 1) * sizeof *l.fused);
 	l.planar = assay_alloc(&l.scratch, (l.device->n + 1) * sizeof *l.planar);
+	l.wide = assay_alloc(&l.scratch, l.device->n + 1);
 	l.in_optimizer = assay_optimizer_stacks(run, &l.scratch);
 	for (size_t i = 0; i < l.device->n; i++)
 		see_work(&l, i);
@@ -493,6 +518,7 @@ void assay_lone_kernels(assay_run *run, const assay_order *order, const assay_ra
 	judge_kernels(&l);
 	assay_vec_free(&l.chain);
 	assay_vec_free(&l.layout);
+	assay_vec_free(&l.wide_run);
 	assay_vec_free(&l.pieces);
 	assay_map_free(&l.streams);
 	assay_map_free(&l.rows);
@@ -620,7 +646,27 @@ TEST(products_in_fp64_are_dear_where_others_are_not)
 		{"void at::native::unrolled_elementwise_kernel<direct_copy_kernel_cuda, LoadWithCast<1>, double, float>",
 		 7000}};
 	CHECK_EQ(sold(around, 4, ASSAY_ADVICE_FP64), 75000 + 10000 + 7000);
-	CHECK_EQ(sold(around + 1, 3, ASSAY_ADVICE_FP64), 0); /* no product is */
+	CHECK_EQ(sold(around + 1, 3, ASSAY_ADVICE_FP64), 10000 + 7000); /* no product is */
+	CHECK_EQ(sold(around + 2, 2, ASSAY_ADVICE_FP64), 0);            /* nor in another type */
+	return 0;
+}
+
+TEST(copies_right_behind_work_in_double_move_doubles)
+{
+	const char *
+		sine = "void at::native::vectorized_elementwise_kernel<2, sin_kernel_cuda::{lambda(double)#1}>",
+	       *cat = "void at::native::CatArrayBatchedCopy_vectorized<OpaqueType<8u>, unsigned int, 2>",
+	       *to_float =
+		       "void at::native::unrolled_elementwise_kernel<direct_copy_kernel_cuda::{lambda(float)#1}, LoadWithCast<1>>",
+	       *power = "void at::native::vectorized_elementwise_kernel<4, pow<c10::Half, double>>";
+	const struct hand_kernel features[] = {
+		{bmm, 90000}, {sine, 20000}, {cat, 40000}, {to_float, 30000}, {to_float, 9000}};
+	CHECK_EQ(sold(features, 5, ASSAY_ADVICE_FP64), 10000 + 20000 + 30000);
+	/* far longer than what could have made its input; numbers of 8 bytes; a double for half */
+	const struct hand_kernel others[] = {{bmm, 90000}, {sine, 8000}, {to_float, 30000},
+					     {bmm, 90000}, {cat, 40000}, {to_float, 30000},
+					     {bmm, 90000}, {power, 4000}};
+	CHECK_EQ(sold(others, 8, ASSAY_ADVICE_FP64), 4000);
 	return 0;
 }
 

@@ -37,6 +37,7 @@ struct useful {
 	bool *crooked; /* by row of op_shape: a product whose rows do not start aligned */
 	float *kept;   /* by row of op_call: share of its time that fusing leaves; 1 all */
 	bool *casts;   /* by row of op_shape: a copy of one type into another */
+	bool *doubles; /* by row of op_shape: no matrix work, and most of what it moves is double */
 	bool *back;    /* by row of op_shape: computes gradients */
 	bool *goes;    /* by row of op_call: its kernels become part of another's */
 };
@@ -213,7 +214,8 @@ static double time_in(struct useful *u, uint32_t shape, uint8_t math, double *bo
 {
 	const assay_op_shape_table *s = &u->t->op_shape;
 	uint8_t by;
-	*bound = assay_bound_of(u->rates, s->flops[shape], s->bytes[shape], math, &by);
+	double bytes = s->bytes[shape] / (s->math[shape] == ASSAY_MATH_FP64 ? 2 : 1);
+	*bound = assay_bound_of(u->rates, s->flops[shape], bytes, math, &by);
 	double share = best_near(u, shape, math);
 	if (share <= 0)
 		share = reached(s, shape);
@@ -221,6 +223,35 @@ static double time_in(struct useful *u, uint32_t shape, uint8_t math, double *bo
 		share = u->rates->best;
 	double compute = 1e9 * s->flops[shape] / u->rates->peak[math];
 	return fmax(time_at(compute, share), time_at(*bound, 1));
+}
+
+static bool moves_doubles(const struct useful *u, uint32_t shape)
+{
+	assay_arena a = {0};
+	assay_op_args args;
+	double all = 0, doubles = 0;
+	if (!assay_is_matrix(u->t->op_shape.class[shape]) &&
+	    assay_shape_args(u->run, shape, &a, &args))
+		for (size_t i = 0; i < args.n; i++)
+			for (size_t k = 0; k < args.arg[i].n; k++) {
+				const assay_tensor *t = &args.arg[i].tensor[k];
+				double bytes = assay_tensor_bytes(t);
+				all += bytes;
+				doubles += t->type == ASSAY_DTYPE_DOUBLE ? bytes : 0;
+			}
+	assay_arena_free(&a);
+	return doubles * 2 > all;
+}
+
+/* Of memory traffic in double half would do, and no cast to or from it would be there, where
+ * products are in other types. */
+static double double_saved(const struct useful *u, uint32_t call)
+{
+	uint32_t shape = u->t->op_call.shape[call];
+	double ns = (double)u->t->op_call.owned[call];
+	if (!u->doubles[shape] || usual_but_double(u) == ASSAY_MATH_NONE)
+		return 0;
+	return u->casts[shape] ? ns : (ns - ASSAY_LEAST_KERNEL) / 2;
 }
 
 /* ------------------------------------------------------------------ fusion */
@@ -393,6 +424,9 @@ static void split_call(struct useful *u, uint32_t call)
 	double bound = t->op_shape.bound_ns[shape];
 	if (math != t->op_shape.math[shape])
 		p->precision[r] = take(&left, (double)left - time_in(u, shape, math, &bound));
+	double saved = double_saved(u, call), all = (double)left;
+	p->precision[r] += take(&left, saved);
+	bound *= saved > 0 ? (double)left / all : 1;
 	double kept = u->kept[call], share = best_near(u, shape, math);
 	p->unfused[r] = take(&left, (double)left * (1 - kept));
 	bound *= kept;
@@ -420,12 +454,14 @@ void assay_useful(assay_run *run, const assay_rates *rates, const assay_window *
 	u->crooked = assay_alloc(&scratch, t->op_shape.n + 1);
 	u->tail = assay_alloc(&scratch, (t->op_shape.n + 1) * sizeof *u->tail);
 	u->casts = assay_alloc(&scratch, t->op_shape.n + 1);
+	u->doubles = assay_alloc(&scratch, t->op_shape.n + 1);
 	u->back = assay_alloc(&scratch, t->op_shape.n + 1);
 	for (uint32_t i = 0; i < t->op_shape.n; i++) {
 		bool product = t->op_shape.class[i] == ASSAY_WORK_GEMM && is_known(u, i);
 		u->crooked[i] = product && !is_aligned(u, i);
 		u->tail[i] = product ? (float)tail_of(u, i) : 0;
 		u->casts[i] = assay_shape_casts(run, i);
+		u->doubles[i] = moves_doubles(u, i);
 		const assay_work_rule *rule =
 			assay_work_rule_of(assay_text(run, t->op_shape.name[i]));
 		u->back[i] = rule && rule->flags & WORK_BACKWARD;
@@ -568,6 +604,41 @@ TEST(casts_and_kernels_that_memory_does_not_hold_up_are_no_chain)
 	CHECK_EQ(unfused_of(1000, 2), 0);
 	CHECK(unfused_of(30000, 0) > 0); /* six times what a call and its bytes take */
 	CHECK_EQ(unfused_of(30001, 0), 0);
+	return 0;
+}
+
+/* What a cheaper type saves of a call of 104 us on tensors of these types, beside a product. */
+static int64_t saved_of_types(const char *name, const char *types, uint8_t product)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_rates r = {.name = "x", .bandwidth = 1e12};
+	const assay_window w = {.device = 0, .to = 204000, .compute = 204000};
+	r.peak[ASSAY_MATH_FP64] = 1e12;
+	r.peak[ASSAY_MATH_BF16] = 1e12;
+	assay_hand_host(run, ASSAY_HOST_OP, "op", 0, 1);
+	uint32_t s = add_hand_call(run, ASSAY_WORK_ELEMENTWISE, ASSAY_MATH_FP32, 1, 1e8, 104000);
+	t->op_shape.name[s] = assay_sid_of(run, name);
+	t->op_shape.types[s] = assay_sid_of(run, types);
+	add_hand_call(run, ASSAY_WORK_GEMM, product, 1e8, 1, 100000);
+	for (uint32_t i = 0; i < 2; i++)
+		t->op_shape.bound_ns[i] = 100000;
+	assay_useful(run, &r, &w);
+	int64_t saved = t->call_part.precision[0];
+	assay_run_free(run);
+	return saved;
+}
+
+TEST(traffic_in_double_is_dear_beside_products_in_other_types)
+{
+	static const char both[] = "[\"double\", \"double\"]";
+	CHECK_EQ(saved_of_types("aten::add", both, ASSAY_MATH_BF16), 50000);
+	CHECK_EQ(saved_of_types("aten::add", both, ASSAY_MATH_FP64), 0);
+	CHECK_EQ(saved_of_types("aten::add", "[\"float\", \"float\"]", ASSAY_MATH_BF16), 0);
+	/* no cast from double or to it would be there */
+	CHECK_EQ(saved_of_types("aten::copy_", "[\"float\", \"double\"]", ASSAY_MATH_BF16), 104000);
+	CHECK_EQ(saved_of_types("aten::copy_", "[\"float\", \"c10::BFloat16\"]", ASSAY_MATH_BF16),
+		 0);
 	return 0;
 }
 
