@@ -232,35 +232,63 @@ static double launched_there(const assay_run *run, const assay_window *w, const 
 	return all ? (double)mine / (double)all : 0;
 }
 
+static const double few = 0.25; /* of the kernels' time */
+
+static bool can_go(const assay_run *run, const assay_window *w, uint32_t own, bool *is,
+		   assay_place_time *out)
+{
+	assay_place_stacks(&run->part.t, own, out, is);
+	return launched_there(run, w, is, out) <= few;
+}
+
 /* The largest that the program can do without: the function with what it calls, the function
  * itself, its line. */
 static bool choose_extent(const assay_run *run, const assay_window *w, uint32_t own, bool *is,
 			  assay_place_time *out)
 {
-	static const double few = 0.25; /* of the kernels' time */
 	for (int less = 0; less < 3; less++) {
 		*out = (assay_place_time){.function = less < 2, .inner = less < 1};
-		assay_place_stacks(&run->part.t, own, out, is);
-		if (launched_there(run, w, is, out) <= few)
+		if (can_go(run, w, own, is, out))
 			return true;
 	}
 	return false;
 }
 
+static void sum_idle(const assay_tables *t, const assay_window *w, const bool *is,
+		     assay_place_time *out)
+{
+	const assay_gap_part_table *p = &t->gap_part;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->cause[i] >= ASSAY_WHY_LAUNCH_CALL && p->stack[i] != ASSAY_NO_ROW &&
+		    inside(&t->gap, p->gap[i], w->device, w->from, w->to) && is[p->stack[i]]) {
+			out->idle += p->dur[i];
+			out->comm += p->cause[i] == ASSAY_WHY_HOST_COMM ? p->dur[i] : 0;
+		}
+}
+
 bool assay_place_time_of(const assay_run *run, const assay_window *w, uint32_t own,
 			 assay_place_time *out)
 {
-	const assay_tables *t = &run->part.t;
-	const assay_gap_part_table *p = &t->gap_part;
 	assay_arena scratch = {0};
-	bool *is = assay_alloc(&scratch, t->stack.n + 1);
-	bool can_go = choose_extent(run, w, own, is, out);
-	for (size_t i = 0; can_go && i < p->n; i++)
-		if (p->cause[i] >= ASSAY_WHY_LAUNCH_CALL && p->stack[i] != ASSAY_NO_ROW &&
-		    inside(&t->gap, p->gap[i], w->device, w->from, w->to) && is[p->stack[i]])
-			out->idle += p->dur[i];
+	bool *is = assay_alloc(&scratch, run->part.t.stack.n + 1);
+	bool found = choose_extent(run, w, own, is, out);
+	if (found)
+		sum_idle(&run->part.t, w, is, out);
 	assay_arena_free(&scratch);
-	return can_go;
+	return found;
+}
+
+bool assay_place_call_time_of(const assay_run *run, const assay_window *w, uint32_t own,
+			      assay_place_time *out)
+{
+	assay_arena scratch = {0};
+	bool *is = assay_alloc(&scratch, run->part.t.stack.n + 1);
+	*out = (assay_place_time){.inner = true};
+	bool found = can_go(run, w, own, is, out);
+	if (found)
+		sum_idle(&run->part.t, w, is, out);
+	assay_arena_free(&scratch);
+	return found;
 }
 
 /* Does an own function call a library that calls the place? */

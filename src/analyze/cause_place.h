@@ -38,6 +38,7 @@ assay_cpu_time assay_cpu_time_of(const assay_run *run, const assay_window *w, ui
  * launches much of the work itself. */
 typedef struct assay_place_time {
 	int64_t idle; /* ns of the window in which the device waits for what is done there */
+	int64_t comm; /* of it, while that waits for other ranks */
 	int64_t work; /* ns of work launched there */
 	int64_t sent; /* of it, copies to the device */
 	uint64_t kernels, copies, bytes; /* of it; bytes: copied */
@@ -51,6 +52,10 @@ void assay_place_stacks(const assay_tables *t, uint32_t own, const assay_place_t
 /* At an own call. False: much of the work is launched there, so it cannot go. */
 bool assay_place_time_of(const assay_run *run, const assay_window *w, uint32_t own,
 			 assay_place_time *out);
+
+/* Of an own call's line, with all of the program's own that it calls; false as above. */
+bool assay_place_call_time_of(const assay_run *run, const assay_window *w, uint32_t own,
+			      assay_place_time *out);
 
 /* Of a cause's time at lines of the program, the share that goes with an own call: not what a
  * library that calls it does itself, which stands at the line that called the library. */

@@ -100,6 +100,7 @@ extern const assay_finder assay_find_idle;       /* why the device waits */
 extern const assay_finder assay_find_modes;      /* modes that help to find errors */
 extern const assay_finder assay_find_launches;   /* many short kernels, launched one by one */
 extern const assay_finder assay_find_alloc;      /* device memory taken and given back in steps */
+extern const assay_finder assay_find_graphs;     /* graphs that are made anew in steps */
 extern const assay_finder assay_find_busy;       /* communication and copies that nothing hides */
 extern const assay_finder assay_find_streams;    /* streams that wait for each other */
 extern const assay_finder assay_find_compute;    /* operators far from what the device can do */

@@ -13,10 +13,12 @@ static bool is_avoidable(int cause)
 	       cause == ASSAY_WHY_HOST_PYTHON || cause == ASSAY_WHY_HOST_NATIVE;
 }
 
+/* A place that waits for other ranks, longer than for the cause, is about them. */
 void assay_idle_named_look(const assay_run *run, const assay_find_ctx *c, assay_idle_named *n)
 {
 	n->leads = n->at != ASSAY_NO_ROW && !n->found.follows && is_avoidable(n->cause) &&
-		   assay_place_time_of(run, c->w, n->at, &n->there);
+		   assay_place_time_of(run, c->w, n->at, &n->there) &&
+		   n->there.comm <= n->found.total;
 }
 
 static bool same_place(const assay_tables *t, const assay_idle_named *a, const assay_idle_named *b)
@@ -248,6 +250,38 @@ TEST(a_blocking_call_without_a_line_leads_none_that_has_one)
 	prefer_places(run, &c, all, 3);
 	CHECK(!all[1].found.follows && all[1].leads && all[2].found.follows);
 	assay_run_free(run);
+	return 0;
+}
+
+/* A read-back of 40 in a function that then waits for another rank. */
+static bool leads_beside(int64_t comm)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_window w = {.device = 0, .to = 1000};
+	assay_find_ctx c = {.w = &w, .whole = 1000};
+	uint32_t stack = assay_add(t, ASSAY_T_stack), gap = assay_add(t, ASSAY_T_gap);
+	assay_add(t, ASSAY_T_code);
+	t->stack.code[stack] = 0;
+	t->gap.device[gap] = 0;
+	t->gap.dur[gap] = 40 + comm;
+	for (int i = 0; i < 2; i++) {
+		uint32_t part = assay_add(t, ASSAY_T_gap_part);
+		t->gap_part.gap[part] = gap;
+		t->gap_part.stack[part] = stack;
+		t->gap_part.cause[part] = i ? ASSAY_WHY_HOST_COMM : ASSAY_WHY_HOST_SYNC;
+		t->gap_part.dur[part] = i ? comm : 40;
+	}
+	assay_idle_named n = {.cause = ASSAY_WHY_HOST_SYNC, .found = {.total = 40}, .at = stack};
+	assay_idle_named_look(run, &c, &n);
+	assay_run_free(run);
+	return n.leads;
+}
+
+TEST(no_blocking_call_speaks_for_a_place_that_waits_for_other_ranks)
+{
+	CHECK(leads_beside(40));
+	CHECK(!leads_beside(41));
 	return 0;
 }
 

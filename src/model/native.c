@@ -19,21 +19,28 @@ const char *assay_native_library(assay_arena *a, const assay_run *run, uint32_t 
 	return assay_fmt_safe(a, assay_str_file(assay_text(run, run->part.t.code.file[code])));
 }
 
+enum { LONGEST_NAME = 120 }; /* of templates of templates nobody reads all */
+
 const char *assay_native_words(assay_arena *a, const assay_run *run, uint32_t code)
 {
-	assay_sid function = run->part.t.code.function[code];
+	assay_str function = assay_text(run, run->part.t.code.function[code]);
 	const char *library = assay_native_library(a, run, code);
-	return function ? assay_printf(a, "%s (%s)", library,
-				       assay_fmt_safe(a, assay_text(run, function)))
-			: library;
+	if (!function.n)
+		return library;
+	const char *name = function.n > LONGEST_NAME ? assay_fmt_kernel(a, function, LONGEST_NAME)
+						     : assay_fmt_safe(a, function);
+	return assay_printf(a, "%s (%s)", library, name);
 }
 
 TEST(a_library_is_named_where_it_says_more_than_python_does)
 {
+	static const char long_name[] =
+		"std::_Hashtable<std::pair<c10::Device, c10::ScalarType>, std::pair<std::vector<std::vector<std::optional<at::Tensor>, std::allocator<std::optional<at::Tensor> > > > > >::_M_insert_node(unsigned long)";
 	static const struct {
 		const char *file, *function, *words;
 	} cases[] = {{"/opt/lib/libopenblas.so.0", "dgemm_", "libopenblas.so.0 (dgemm_)"},
 		     {"/opt/lib/libx.so", NULL, "libx.so"},
+		     {"/opt/lib/libx.so", long_name, "libx.so (std::_Hashtable::_M_insert_node)"},
 		     {"/usr/bin/python3.11", "time_sleep", NULL},
 		     {"/lib/libc.so.6", "read", NULL}};
 	assay_run *run = assay_run_new();

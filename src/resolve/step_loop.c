@@ -383,6 +383,49 @@ static void add_steps(assay_run *run, uint32_t source, const int64_t *starts, si
 			       name, ASSAY_STEP_LOOP);
 }
 
+/* Calls that the function itself makes in each round, not what it calls. */
+static void count_own(const calls *c, const int64_t *starts, size_t n, int64_t *own)
+{
+	size_t round = 0;
+	for (size_t i = 0; i < c->n; i++) {
+		const moment *m = at(c, i);
+		if (!c->in[i] || m->look || m->ts < starts[0])
+			continue;
+		while (round + 1 < n && m->ts >= starts[round + 1])
+			round++;
+		own[round] += place_of(c, i, BY_CALLEE) < 0;
+	}
+}
+
+/* One line may call the same function several times, for each part of a model, and then do
+ * something itself, as to read their sum: where every so many rounds the function does more than in
+ * most, these end a step. */
+static size_t join_parts(calls *c, int64_t *starts, size_t n)
+{
+	int64_t *own = assay_alloc(&c->scratch, (n + 1) * sizeof *own), usual, each;
+	size_t *last = assay_alloc(&c->scratch, (n + 1) * sizeof *last), marks = 0;
+	assay_vec(int64_t) apart = {0};
+	count_own(c, starts, n, own);
+	int64_t *sorted = assay_alloc(&c->scratch, (n + 1) * sizeof *sorted);
+	memcpy(sorted, own, n * sizeof *own);
+	usual = assay_median_lower(sorted, n);
+	for (size_t i = 0; i < n; i++)
+		if (own[i] > usual)
+			last[marks++] = i;
+	for (size_t i = 1; i < marks; i++)
+		*assay_push(&apart) = (int64_t)(last[i] - last[i - 1]);
+	bool joined =
+		marks > LEAST_STEPS && assay_mostly_even(apart.p, apart.n, 1, &each) && each > 1;
+	assay_vec_free(&apart);
+	if (!joined)
+		return n;
+	size_t kept = last[0] + 1 >= (size_t)each; /* the first begins where its parts do */
+	for (size_t i = 0; i < marks; i++)
+		if (last[i] + 1 < n)
+			starts[kept++] = starts[last[i] + 1];
+	return kept;
+}
+
 /* Starts of the rounds of a loop at the depth looked at; 0 when there is none. */
 static size_t starts_by(calls *c, places by, int64_t *starts)
 {
@@ -390,6 +433,8 @@ static size_t starts_by(calls *c, places by, int64_t *starts)
 	size_t seen = count_visits(c, by, v);
 	const visits *mark = marker(c, v, seen);
 	size_t n = mark ? starts_of(c, by, mark->place, starts) : 0;
+	if (by == BY_CALLEE && n)
+		n = join_parts(c, starts, n);
 	return n >= LEAST_STEPS && plausible(c, starts, n) ? n : 0;
 }
 
@@ -447,7 +492,7 @@ void assay_loop_steps(assay_run *run)
 /* ---- tests ---- */
 
 /* A call from train.py: the module's line 9 calls main(), which is at `line`; file: of the frame
- * below. */
+ * below, NULL: there is none. */
 static void hand_call(assay_run *run, int64_t ts, int32_t line, const char *file)
 {
 	assay_tables *t = &run->part.t;
@@ -456,7 +501,7 @@ static void hand_call(assay_run *run, int64_t ts, int32_t line, const char *file
 		const char *file;
 		int32_t line;
 	} frame[] = {{"train.py", 9}, {"main.py", line}, {file, 1}};
-	for (uint16_t d = 0; d < 3; d++) {
+	for (uint16_t d = 0; d < (file ? 3 : 2); d++) {
 		assay_sid name = assay_sid_of(run, frame[d].file);
 		uint32_t code = 0;
 		while (code < t->code.n && t->code.file[code] != name)
@@ -567,6 +612,32 @@ TEST(a_loop_of_one_line_has_the_steps_of_what_it_calls)
 	CHECK_EQ(run->part.t.step.n, 5);
 	CHECK_EQ(run->part.t.step.dur[2], 7000000);
 	assay_run_free(run);
+	return 0;
+}
+
+/* Six rounds of three towers from one line; every so many of them the line reads their sum. */
+static size_t steps_of_towers(int every)
+{
+	assay_run *run = assay_run_new();
+	int64_t now = 0;
+	for (int tower = 0; tower < 18; tower++) {
+		for (int i = 0; i < 4; i++)
+			hand_call(run, now += 1000000, 33, "tower.py");
+		hand_call(run, now += 1000000, 33, NULL);
+		if (tower % every == every - 1)
+			hand_call(run, now += 1000000, 33, NULL);
+	}
+	assay_loop_steps(run);
+	size_t n = run->part.t.step.n;
+	assay_run_free(run);
+	return n;
+}
+
+TEST(a_line_that_calls_a_function_for_each_part_is_one_step)
+{
+	CHECK_EQ(steps_of_towers(3), 6);
+	CHECK_EQ(steps_of_towers(1), 18);
+	CHECK_EQ(steps_of_towers(12), 18); /* once in a while is no rhythm */
 	return 0;
 }
 
