@@ -53,6 +53,7 @@ struct assay_sights {
 	const assay_run *run;
 	assay_arena scratch;
 	rows *calls, *samples; /* by track */
+	rows *turns;           /* by track: samples that the scheduler told */
 	int64_t *robbed;       /* by row of host: of a call, time without a processor */
 	pieces *between;       /* by track: such time between calls */
 	assay_map by_site;     /* stacks of two calls -> row of site */
@@ -72,7 +73,12 @@ static bool is_call(const assay_tables *t, uint32_t h)
 /* What a thread does inside a call is the call's to tell. */
 static bool between_calls(const assay_tables *t, uint32_t i)
 {
-	return !(t->sample.flags[i] & ASSAY_SAMPLE_CALL);
+	return !(t->sample.flags[i] & (ASSAY_SAMPLE_CALL | ASSAY_SAMPLE_TURN));
+}
+
+static bool is_turn(const assay_tables *t, uint32_t i)
+{
+	return t->sample.flags[i] & ASSAY_SAMPLE_TURN;
 }
 
 static rows *by_track(assay_sights *s, size_t n, const uint32_t *track, const int64_t *ts,
@@ -377,6 +383,46 @@ static assay_sight without_processor(const pieces *robbed, int64_t now, assay_si
 	return seen;
 }
 
+/* What the scheduler told of an instant; ASSAY_NO_ROW: nothing. *until is no later than the next
+ * change. */
+static uint32_t turn_at(const assay_sights *s, uint32_t track, int64_t now, int64_t *until)
+{
+	const assay_sample_table *x = &s->run->part.t.sample;
+	const rows *turns = &s->turns[track];
+	size_t k = begun(turns, x->ts, now);
+	if (k < turns->n && x->ts[turns->row[k]] < *until)
+		*until = x->ts[turns->row[k]];
+	uint32_t at = k ? turns->row[k - 1] : ASSAY_NO_ROW;
+	int64_t end;
+	if (!k)
+		return ASSAY_NO_ROW;
+	if (__builtin_add_overflow(x->ts[at], x->dur[at], &end))
+		end = INT64_MAX;
+	if (now >= end)
+		return ASSAY_NO_ROW;
+	*until = end < *until ? end : *until;
+	return at;
+}
+
+/* A thread that has a processor does something; one that has none, nothing of what it was seen at
+ * with one. */
+static assay_sight by_scheduler(const assay_sights *s, uint32_t track, int64_t now,
+				assay_sight seen)
+{
+	const assay_tables *t = &s->run->part.t;
+	uint32_t turn = turn_at(s, track, now, &seen.until);
+	if (turn == ASSAY_NO_ROW)
+		return seen;
+	bool runs = t->sample.state[turn] == ASSAY_THREAD_RUNNING;
+	bool ran =
+		seen.sample == ASSAY_NO_ROW || t->sample.state[seen.sample] == ASSAY_THREAD_RUNNING;
+	if (runs ? seen.cause != ASSAY_WHY_HOST_UNTRACED : !ran)
+		return seen;
+	seen.sample = turn;
+	seen.cause = (assay_why)why_of[t->seen.doing[turn]];
+	return seen;
+}
+
 assay_sight assay_sights_at(const assay_sights *s, uint32_t track, int64_t now, int64_t to)
 {
 	const assay_tables *t = &s->run->part.t;
@@ -387,7 +433,7 @@ assay_sight assay_sights_at(const assay_sights *s, uint32_t track, int64_t now, 
 	assay_sight seen = from_looks(s, &s->samples[track], begin, end, now, to);
 	if (seen.sample == ASSAY_NO_ROW)
 		seen = from_calls(s, calls, next, now, to);
-	return without_processor(&s->between[track], now, seen);
+	return by_scheduler(s, track, now, without_processor(&s->between[track], now, seen));
 }
 
 bool assay_sights_robbed(const assay_sights *s, uint32_t host, int64_t now, int64_t to,
@@ -395,6 +441,11 @@ bool assay_sights_robbed(const assay_sights *s, uint32_t host, int64_t now, int6
 {
 	const assay_host_table *h = &s->run->part.t.host;
 	int64_t end = assay_host_end(h, host), from = end - s->robbed[host];
+	uint32_t turn = turn_at(s, h->track[host], now, &to);
+	if (turn != ASSAY_NO_ROW) {
+		*out = (assay_sight){to, ASSAY_NO_ROW, turn, ASSAY_WHY_HOST_CPU_WAIT};
+		return s->run->part.t.sample.state[turn] == ASSAY_THREAD_READY;
+	}
 	*out = from_looks(s, &s->samples[h->track[host]], h->ts[host], end, now, to);
 	if (out->sample != ASSAY_NO_ROW || !s->robbed[host])
 		return out->cause == ASSAY_WHY_HOST_CPU_WAIT;
@@ -412,6 +463,7 @@ assay_sights *assay_sights_new(const assay_run *run)
 	*s = (assay_sights){.run = run, .scratch = scratch};
 	s->calls = by_track(s, t->host.n, t->host.track, t->host.ts, is_call);
 	s->samples = by_track(s, t->sample.n, t->sample.track, t->sample.ts, between_calls);
+	s->turns = by_track(s, t->sample.n, t->sample.track, t->sample.ts, is_turn);
 	for (uint32_t i = 0; i < t->sample.n; i++)
 		if (between_calls(t, i))
 			count_site(s, i);
@@ -576,6 +628,52 @@ TEST(a_thread_without_frames_that_waits_waits_for_the_one_that_works)
 	s = assay_sights_new(run);
 	a = assay_sights_at(s, pool, 200000, 900000);
 	CHECK_EQ(assay_sights_awaited(s, pool, 200000, &a), ASSAY_NO_ROW);
+	assay_sights_free(s);
+	assay_run_free(run);
+	return 0;
+}
+
+static void hand_turn(assay_run *run, int64_t ts, int64_t dur, assay_thread_state state)
+{
+	static const uint8_t doing[ASSAY_THREAD_STATE_COUNT] = {
+		[ASSAY_THREAD_RUNNING] = ASSAY_DOING_NATIVE,
+		[ASSAY_THREAD_READY] = ASSAY_DOING_CPU_WAIT};
+	hand_sample(run, ts, dur, (assay_doing)doing[state]);
+	uint32_t i = (uint32_t)run->part.t.sample.n - 1;
+	run->part.t.sample.state[i] = (uint8_t)state;
+	run->part.t.sample.flags[i] = ASSAY_SAMPLE_TURN;
+}
+
+/* The turn that is on when a call ends goes on after it; a look speaks while it lasts. */
+TEST(what_the_scheduler_tells_lasts_as_long_as_it_says)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	uint32_t stack = assay_add(t, ASSAY_T_stack);
+	hand_call(run, 100, ASSAY_NO_ROW);
+	uint32_t last = hand_call(run, 900, ASSAY_NO_ROW);
+	t->host.dur[last] = 100;
+	hand_turn(run, 0, 300, ASSAY_THREAD_RUNNING);
+	hand_turn(run, 300, 100, ASSAY_THREAD_OFF);
+	hand_turn(run, 400, 520, ASSAY_THREAD_RUNNING);
+	hand_turn(run, 920, 30, ASSAY_THREAD_READY);
+	hand_sample(run, 500, 0, ASSAY_DOING_PYTHON);
+	t->sample.state[4] = ASSAY_THREAD_RUNNING;
+	t->sample.stack[4] = stack;
+	assay_sights *s = assay_sights_new(run);
+	uint32_t track = t->host.track[0];
+	assay_sight a = assay_sights_at(s, track, 320, 900);
+	CHECK(a.cause == ASSAY_WHY_HOST_UNTRACED && a.sample == 1 && a.until == 400);
+	a = assay_sights_at(s, track, 450, 900);
+	CHECK(a.cause == ASSAY_WHY_HOST_PYTHON && a.stack == stack && a.sample == 4);
+	CHECK(!assay_sights_robbed(s, last, 900, 1000, &a) && a.until == 920);
+	CHECK(assay_sights_robbed(s, last, 920, 1000, &a) && a.until == 950);
+	CHECK(!assay_sights_robbed(s, last, 950, 1000, &a) && a.until == 1000);
+	assay_sights_free(s);
+	t->sample.n = t->seen.n = 4; /* no look: a thread that runs does something */
+	s = assay_sights_new(run);
+	a = assay_sights_at(s, track, 120, 900);
+	CHECK(a.cause == ASSAY_WHY_HOST_NATIVE && a.until == 300);
 	assay_sights_free(s);
 	assay_run_free(run);
 	return 0;

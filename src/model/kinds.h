@@ -301,7 +301,8 @@ typedef enum assay_scope_how {
 	X(RUNNING, "running")                                                                      \
 	X(BLOCKED, "blocked")                                                                      \
 	X(FAULT, "page_fault")                                                                     \
-	X(READY, "ready")
+	X(READY, "ready")                                                                          \
+	X(OFF, "off_processor")
 
 /* Is every record there that the recorder made? Proved: it ended in order, and its counts agree
  * with what was read. */
@@ -378,7 +379,7 @@ typedef enum assay_scope_how {
 	X(PYTHON, "python")                                                                        \
 	X(NATIVE, "native")
 
-/* Of sample.flags; bits of the capture format. */
+/* Of sample.flags; bits of the capture format, but for the last. */
 enum {
 	ASSAY_SAMPLE_GC = 1,
 	ASSAY_SAMPLE_MOVING = 2,
@@ -386,6 +387,7 @@ enum {
 	ASSAY_SAMPLE_NO_STACK = 8,
 	ASSAY_SAMPLE_IO = 16,
 	ASSAY_SAMPLE_CALL = 32,
+	ASSAY_SAMPLE_TURN = 64, /* no look: the scheduler says so, from ts to ts + dur */
 };
 
 typedef enum assay_step_origin {

@@ -479,8 +479,8 @@ static uint64_t count_rows(assay_db *db, const char *table)
 	return rows;
 }
 
-void assay_db_tell_unread(assay_db *db, bool (*dull)(assay_str table), uint64_t passed,
-			  const char *of)
+void assay_db_tell_unread(assay_db *db, bool (*dull)(assay_str table),
+			  const assay_db_passed *passed, size_t n)
 {
 	const char *list = "";
 	for (size_t i = 0; i < db->names.n; i++) {
@@ -490,7 +490,8 @@ void assay_db_tell_unread(assay_db *db, bool (*dull)(assay_str table), uint64_t 
 			continue;
 		list_rows(db, &list, count_rows(db, name.p), name.p);
 	}
-	list_rows(db, &list, passed, of);
+	for (size_t i = 0; i < n; i++)
+		list_rows(db, &list, passed[i].rows, passed[i].of);
 	if (*list)
 		assay_meta_add(db->part, "unread", assay_str_of(list));
 }
@@ -723,7 +724,7 @@ TEST(rows_that_are_not_read_are_counted_without_their_records)
 	assay_db db;
 	CHECK(in && assay_db_open(&db, run, in, NULL) && db.pages.in);
 	uint64_t rows = db.rows_left, spill = db.walk.spill_left;
-	assay_db_tell_unread(&db, nothing_is_dull, 0, "");
+	assay_db_tell_unread(&db, nothing_is_dull, NULL, 0);
 	assay_str unread = assay_meta_get(run, "unread");
 	CHECK(assay_str_eq(unread,
 			   ASSAY_S("dense (5,001 rows), sparse (4,285 rows), keyed (7 rows)")));

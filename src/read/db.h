@@ -61,10 +61,16 @@ bool assay_db_split(assay_db *db, assay_db *out, assay_part *part);
  * when db has less, or when the rows did not come to their end: db would have complained. */
 bool assay_db_pay(assay_db *db, const assay_db *split, uint64_t text);
 
+/* Rows that were read and not taken. */
+typedef struct assay_db_passed {
+	uint64_t rows;
+	const char *of;
+} assay_db_passed;
+
 /* Tables with rows that nobody selected from are named and counted in the fact `unread`, but for
  * those that are dull: they explain others; and rows that were passed over. Call it last. */
-void assay_db_tell_unread(assay_db *db, bool (*dull)(assay_str table), uint64_t passed,
-			  const char *of);
+void assay_db_tell_unread(assay_db *db, bool (*dull)(assay_str table),
+			  const assay_db_passed *passed, size_t n);
 
 /* The value of a column of the current row; false when it is absent or of another type. */
 bool assay_db_i64(assay_db *db, int column, int64_t *out);

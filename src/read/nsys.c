@@ -365,9 +365,18 @@ static bool is_export(const assay_db *db)
 /* Tables that explain others, or have nothing to do with the program's time. */
 static bool is_dull(assay_str table)
 {
-	static const char *const starts[] = {
-		"ENUM_",         "TARGET_INFO_",   "META_DATA_", "ANALYSIS_",    "EXPORT_",
-		"NVTX_PAYLOAD_", "ProcessStreams", "MPI_COMM",   "UnwindMethod", "NIC_ID_MAP"};
+	static const char *const starts[] = {"ENUM_",
+					     "TARGET_INFO_",
+					     "META_DATA_",
+					     "ANALYSIS_",
+					     "EXPORT_",
+					     "NVTX_PAYLOAD_",
+					     "ProcessStreams",
+					     "MPI_COMM",
+					     "UnwindMethod",
+					     "NIC_ID_MAP",
+					     "GENERIC_EVENT_SOURCES",
+					     "GENERIC_EVENT_TYPE"};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(starts); i++)
 		if (assay_str_starts(table, starts[i]))
 			return true;
@@ -388,7 +397,10 @@ static void read_all(nsys *n)
 	read_streams(n);
 	read_ranks(n);
 	n->part->source = n->first;
-	assay_db_tell_unread(n->db, is_dull, n->passed, "of processes without GPU work");
+	assay_db_tell_unread(n->db, is_dull,
+			     (assay_db_passed[]){{n->others, "GENERIC_EVENTS"},
+						 {n->passed, "of processes without GPU work"}},
+			     2);
 }
 
 /* A process is what its threads and streams tell of. */
@@ -593,5 +605,94 @@ TEST(work_that_does_not_say_its_process_is_of_the_only_one)
 	CHECK(ok && t->source.n == 1);
 	CHECK(t->track.source[t->gpu.track[0]] == t->track.source[t->host.track[0]]);
 	assay_run_free(run);
+	return 0;
+}
+
+/* Rows come by thread in order of time; 281476654432357 is thread 101 of process 100. */
+TEST(turns_of_threads_last_from_one_row_of_the_scheduler_to_the_next)
+{
+	static const char rows[] =
+		"CREATE TABLE SCHED_EVENTS(start INTEGER, cpu INTEGER, isSchedIn INTEGER, "
+		"globalTid INTEGER, threadState INTEGER, threadBlock INTEGER);"
+		"INSERT INTO SCHED_EVENTS VALUES(100,0,1,281476654432357,0,NULL),"
+		"(150,0,0,281476654432357,0,NULL),(400,1,1,281476654432357,0,NULL),"
+		"(410,1,0,281476654432357,0,44),(430,1,1,281476654432357,0,NULL),"
+		"(440,1,1,281476654432357,0,NULL),(450,1,0,281476654432357,2,7),"
+		"(500,1,1,281476654432357,0,NULL),(1,0,1,281479000000001,0,NULL);";
+	bool ok;
+	assay_err err = {0};
+	assay_run *run = read_made(rows, &ok, &err);
+	const assay_sample_table *s = &run->part.t.sample;
+	static const struct {
+		int64_t ts, dur, cpu, delay;
+		assay_thread_state state;
+		assay_call_kind kind;
+	} want[] = {
+		{100, 50, 50, 0, ASSAY_THREAD_RUNNING, ASSAY_CALL_NONE},
+		{150, 250, 0, -1, ASSAY_THREAD_OFF, ASSAY_CALL_NONE}, /* no reason is told */
+		{400, 10, 10, 0, ASSAY_THREAD_RUNNING, ASSAY_CALL_NONE},
+		{410, 20, 0, 20, ASSAY_THREAD_READY, ASSAY_CALL_NONE},
+		{440, 10, 10, 0, ASSAY_THREAD_RUNNING, ASSAY_CALL_NONE}, /* 430: end was lost */
+		{450, 50, 0, 0, ASSAY_THREAD_BLOCKED, ASSAY_CALL_LOCK},
+	};
+	CHECK(ok);
+	CHECK_EQ(s->n, ASSAY_COUNT_OF(want));
+	for (size_t i = 0; i < s->n; i++) {
+		CHECK(s->ts[i] == want[i].ts && s->dur[i] == want[i].dur);
+		CHECK(s->cpu[i] == want[i].cpu && s->delay[i] == want[i].delay);
+		CHECK(s->state[i] == want[i].state && s->kind[i] == want[i].kind);
+		CHECK(s->flags[i] == ASSAY_SAMPLE_TURN && s->count[i] == 0);
+	}
+	assay_str unread = assay_meta_get(run, "unread");
+	CHECK(assay_str_eq(unread, ASSAY_S("of processes without GPU work (1 rows)")));
+	assay_run_free(run);
+	return 0;
+}
+
+/* GENERIC_EVENTS hold anybody's events; a process-wide lock's are nobody's to read. */
+static const char metrics_as_events[] =
+	"CREATE TABLE GENERIC_EVENT_SOURCES(sourceId INTEGER, data TEXT);"
+	"CREATE TABLE GENERIC_EVENT_TYPES(typeId INTEGER, sourceId INTEGER, data TEXT);"
+	"CREATE TABLE GENERIC_EVENTS(rawTimestamp INTEGER, timestamp INTEGER, typeId INTEGER, "
+	"data TEXT);"
+	"INSERT INTO GENERIC_EVENT_SOURCES VALUES(7,'{\"Source\":{},\"Name\":\"GpuMetrics\"}'),"
+	"(8,'{\"Name\":\"FTrace\"}');"
+	"INSERT INTO GENERIC_EVENT_TYPES VALUES(72057594037927937,7,'{}'),(5,8,'{}');"
+	"INSERT INTO GENERIC_EVENTS VALUES(900,1000,72057594037927937,"
+	"'{\"SM Active\":\"12\",\"GR Active\":40.5}'),"
+	"(1900,NULL,72057594037927937,'{\"SM Active\":\"x\",\"GR Active\":41}'),(3,3,5,'{\"a\":1}');";
+
+TEST(metrics_of_gpus_that_stand_among_other_events_are_read)
+{
+	bool ok;
+	assay_err err = {0};
+	assay_run *run = read_made(metrics_as_events, &ok, &err);
+	const assay_tables *t = &run->part.t;
+	CHECK(ok);
+	CHECK_EQ(t->counter.n, 3);
+	CHECK(t->counter.ts[0] == 1000 && t->counter.value[0] == 12);
+	CHECK(!strcmp(assay_z(run, t->counter.name[1]), "GR Active"));
+	CHECK(t->counter.value[1] == 40.5 && t->counter.ts[2] == 1900);
+	CHECK_EQ(t->track.pid[t->counter.track[0]], 1); /* the type's low byte */
+	CHECK(assay_str_eq(assay_meta_get(run, "unread"), ASSAY_S("GENERIC_EVENTS (1 rows)")));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(metrics_with_a_table_of_their_own_are_not_read_twice)
+{
+	bool ok;
+	assay_err err = {0};
+	assay_arena a = {0};
+	assay_run *run = read_made(
+		assay_printf(&a, "%s%s", metrics_as_events,
+			     "CREATE TABLE GPU_METRICS(rawTimestamp INTEGER, timestamp INTEGER, "
+			     "typeId INTEGER, metricId INTEGER, value INTEGER);"
+			     "INSERT INTO GPU_METRICS VALUES(900,NULL,72057594037927937,0,12);"),
+		&ok, &err);
+	CHECK(ok && run->part.t.counter.n == 1 && run->part.t.counter.ts[0] == 900);
+	CHECK(assay_str_eq(assay_meta_get(run, "unread"), ASSAY_S("GENERIC_EVENTS (3 rows)")));
+	assay_run_free(run);
+	assay_arena_free(&a);
 	return 0;
 }

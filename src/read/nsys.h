@@ -28,6 +28,7 @@ typedef struct nsys {
 	bool used;       /* the first process has taken that row */
 	bool any;        /* no process has GPU work, calls or ranges: all are taken */
 	uint64_t passed; /* rows of processes that are not taken */
+	uint64_t others; /* events of GENERIC_EVENTS that nobody reads */
 	int64_t base;    /* nanoseconds since 1970 of time 0 */
 	int64_t shift;   /* that the export added to all times */
 	bool epoch;
@@ -67,9 +68,12 @@ void nsys_put_payload(nsys *n, assay_jsonw *w, assay_str bytes);
 
 /* nsys_work.c: kernels, copies, memsets, graphs, calls, waits, events. */
 void nsys_read_work(nsys *n);
-/* nsys_host.c: NVTX, names of threads, operating system calls, overhead, metrics, memory, samples.
- */
+/* nsys_host.c: NVTX, names of threads, operating system calls, overhead, memory, samples. */
 void nsys_read_host(nsys *n);
+/* Of processes without GPU work nothing is read, unless there are no others. */
+bool nsys_taken(nsys *n, int64_t global);
+void nsys_read_sched(nsys *n);
+void nsys_read_metrics(nsys *n);
 /* Stacks of a table of call chains: chain id -> row of stack; those outside Python -> calls, unless
  * that is NULL. */
 void nsys_read_chains(nsys *n, const char *table, assay_db_ids *chains, assay_db_ids *calls);

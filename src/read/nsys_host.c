@@ -1,5 +1,5 @@
-/* What an nsys export says of the host: ranges, threads, system calls, overhead, samples; and
- * counters and memory of devices. */
+/* What an nsys export says of the host: ranges, threads, system calls, overhead, samples, memory.
+ */
 #include "read/nsys.h"
 #include "read/rocprof.h"
 
@@ -53,8 +53,7 @@ void nsys_read_chains(nsys *n, const char *table, assay_db_ids *chains, assay_db
 	assay_vec_free(&frames);
 }
 
-/* Of processes without GPU work nothing is read, unless there are no others. */
-static bool is_taken(nsys *n, int64_t global)
+bool nsys_taken(nsys *n, int64_t global)
 {
 	bool taken = nsys_process(n, global, n->any);
 	n->passed += !taken;
@@ -71,7 +70,7 @@ static void read_samples(nsys *n)
 	     assay_db_next(n->db);) {
 		int64_t ts, tid = assay_db_int(n->db, 2, 0);
 		if (assay_db_int(n->db, 3, 0) == 0 || !assay_db_i64(n->db, 1, &ts) ||
-		    !is_taken(n, tid))
+		    !nsys_taken(n, tid))
 			continue;
 		uint32_t track = nsys_thread(n, tid);
 		int64_t chain = assay_db_int(n->db, 0, -1);
@@ -319,7 +318,7 @@ static void read_spans(nsys *n, const span_table *s)
 		columns[count++] = s->args[i];
 	for (assay_db_select(n->db, s->table, columns, count); assay_db_next(n->db);) {
 		int64_t ts, dur, tid = assay_db_int(n->db, 2, 0);
-		if (!is_taken(n, tid) || !nsys_span(n, 0, &ts, &dur))
+		if (!nsys_taken(n, tid) || !nsys_span(n, 0, &ts, &dur))
 			continue;
 		uint32_t track = nsys_thread(n, tid);
 		uint32_t h = assay_rocprof_host(n->part, s->kind, 0, 0, assay_str_of(s->category));
@@ -332,119 +331,7 @@ static void read_spans(nsys *n, const span_table *s)
 	}
 }
 
-/* ---- devices ---- */
-
-static void add_counter(nsys *n, uint32_t track, int64_t ts, assay_sid name, double value)
-{
-	uint32_t r = assay_add(&n->part->t, ASSAY_T_counter);
-	n->part->t.counter.ts[r] = ts;
-	n->part->t.counter.track[r] = track;
-	n->part->t.counter.name[r] = name;
-	n->part->t.counter.value[r] = value;
-}
-
-static void read_metrics(nsys *n)
-{
-	assay_map name_of = {0};
-	for (assay_db_select(n->db, "TARGET_INFO_GPU_METRICS",
-			     ASSAY_DB_COLUMNS("typeId", "metricId", "metricName"));
-	     assay_db_next(n->db);)
-		*assay_map_at(&name_of, (uint64_t)assay_db_int(n->db, 0, 0) << 16 ^
-						(uint64_t)assay_db_int(n->db, 1, 0)) =
-			assay_intern(&n->part->strings, assay_db_text(n->db, 2));
-	n->part->source = n->first;
-	for (assay_db_select(n->db, "GPU_METRICS",
-			     ASSAY_DB_COLUMNS("timestamp", "typeId", "metricId", "value"));
-	     assay_db_next(n->db);) {
-		double value;
-		int64_t type = assay_db_int(n->db, 1, 0);
-		if (!assay_db_f64(n->db, 3, &value))
-			continue;
-		uint32_t name = assay_map_get(
-			&name_of, (uint64_t)type << 16 ^ (uint64_t)assay_db_int(n->db, 2, 0));
-		uint32_t track = assay_track(n->part, ASSAY_TRACK_TELEMETRY, type & 0xff, -1, 0, 0);
-		add_counter(n, track, assay_db_int(n->db, 0, 0),
-			    name == ASSAY_MAP_ABSENT ? 0 : name, value);
-	}
-	assay_map_free(&name_of);
-}
-
-typedef struct nic_names {
-	assay_map metric; /* list and place -> name */
-	assay_map nic;    /* number in NIC_ID_MAP -> name */
-	assay_map global; /* and in NET_NIC_METRIC */
-} nic_names;
-
-static uint64_t metric_key(int64_t list, int64_t place)
-{
-	int64_t key[] = {list, place};
-	return assay_hash(key, sizeof key, 0);
-}
-
-static void read_nic_names(nsys *n, nic_names *names)
-{
-	for (assay_db_select(n->db, "TARGET_INFO_NETWORK_METRICS",
-			     ASSAY_DB_COLUMNS("metricsListId", "metricsIdx", "name"));
-	     assay_db_next(n->db);)
-		*assay_map_at(&names->metric,
-			      metric_key(assay_db_int(n->db, 0, -1), assay_db_int(n->db, 1, -1))) =
-			assay_intern(&n->part->strings, assay_db_text(n->db, 2));
-	for (assay_db_select(n->db, "TARGET_INFO_NIC_INFO", ASSAY_DB_COLUMNS("nicId", "name"));
-	     assay_db_next(n->db);)
-		*assay_map_at(&names->nic, (uint64_t)assay_db_int(n->db, 0, -1)) =
-			assay_intern(&n->part->strings, assay_db_text(n->db, 1));
-	for (assay_db_select(n->db, "NIC_ID_MAP", ASSAY_DB_COLUMNS("nicId", "globalId"));
-	     assay_db_next(n->db);) {
-		uint32_t name = assay_map_get(&names->nic, (uint64_t)assay_db_int(n->db, 0, -1));
-		if (name != ASSAY_MAP_ABSENT)
-			*assay_map_at(&names->global, (uint64_t)assay_db_int(n->db, 1, 0)) = name;
-	}
-}
-
-/* "mlx5_0 port 1 IB: Bytes sent" */
-static assay_sid nic_counter_name(nsys *n, const nic_names *names, int64_t global, int64_t port,
-				  uint64_t metric)
-{
-	uint32_t nic = assay_map_get(&names->global, (uint64_t)global);
-	uint32_t what = assay_map_get(&names->metric, metric);
-	const char *of = nic == ASSAY_MAP_ABSENT ? "NIC" : assay_pool_get(&n->part->strings, nic).p;
-	const char *text =
-		what == ASSAY_MAP_ABSENT ? "" : assay_pool_get(&n->part->strings, what).p;
-	return assay_intern_z(&n->part->strings, assay_printf(&n->db->scratch, "%s port %lld %s",
-							      of, (long long)port, text));
-}
-
-/* What a network card counted from start to end: at the start, of no device. */
-static void read_nics(nsys *n)
-{
-	nic_names names = {0};
-	assay_map made = {0};
-	read_nic_names(n, &names);
-	n->part->source = n->first;
-	uint32_t track = ASSAY_NO_ROW;
-	for (assay_db_select(n->db, "NET_NIC_METRIC",
-			     ASSAY_DB_COLUMNS("start", "globalId", "portId", "metricsListId",
-					      "metricsIdx", "value"));
-	     assay_db_next(n->db);) {
-		int64_t ts, global = assay_db_int(n->db, 1, 0), port = assay_db_int(n->db, 2, 0);
-		uint64_t metric =
-			metric_key(assay_db_int(n->db, 3, -1), assay_db_int(n->db, 4, -1));
-		double value;
-		if (!assay_db_i64(n->db, 0, &ts) || !assay_db_f64(n->db, 5, &value))
-			continue;
-		uint64_t key[] = {(uint64_t)global, (uint64_t)port, metric};
-		uint32_t *name = assay_map_at(&made, assay_hash(key, sizeof key, 0));
-		if (*name == ASSAY_MAP_ABSENT)
-			*name = nic_counter_name(n, &names, global, port, metric);
-		if (track == ASSAY_NO_ROW)
-			track = assay_track(n->part, ASSAY_TRACK_TELEMETRY, -1, -1, 0, 0);
-		add_counter(n, track, ts, *name, value);
-	}
-	assay_map_free(&made);
-	assay_map_free(&names.metric);
-	assay_map_free(&names.nic);
-	assay_map_free(&names.global);
-}
+/* ---- memory ---- */
 
 static void read_memory(nsys *n)
 {
@@ -477,8 +364,8 @@ void nsys_read_host(nsys *n)
 	for (size_t i = 0; i < ASSAY_COUNT_OF(spans); i++)
 		read_spans(n, &spans[i]);
 	read_samples(n);
+	nsys_read_sched(n);
 	read_memory(n);
-	read_metrics(n);
-	read_nics(n);
+	nsys_read_metrics(n);
 	read_names(n);
 }

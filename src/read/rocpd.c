@@ -345,11 +345,13 @@ static void read_instance(assay_db *db, const char *suffix)
 {
 	assay_rocpd_instance x = {.db = db, .part = db->part, .suffix = suffix};
 	assay_rocpd_args args;
+	size_t first = x.part->t.gpu.n;
 	assay_rocpd_args_begin(&args, &x);
 	assay_rocpd_names_read(&x);
 	read_regions(&x);
 	read_kernels(&x);
 	read_copies(&x);
+	assay_rocpd_read_graphs(&x, first);
 	read_allocations(&x);
 	assay_rocpd_read_counters(&x);
 	read_barriers(&x);
@@ -436,7 +438,7 @@ static bool rocpd_read(assay_db *db)
 	}
 	db->part->source = first;
 	db->guid = NULL;
-	assay_db_tell_unread(db, is_dull, 0, "");
+	assay_db_tell_unread(db, is_dull, NULL, 0);
 	bool any = found.n > 0;
 	assay_vec_free(&found);
 	return any;
@@ -510,6 +512,7 @@ static const char *const schema_305[] = {
 	"name_id, dst_agent_id, dst_address, src_agent_id, src_address, size, queue_id, stream_id, "
 	"event_id, graph_exec_id, graph_node_id)",
 	"rocpd_hip_event%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, tid, agent_id, queue_id, start, \"end\", name_id, hip_event_handle, source_queue_id, event_id)",
+	"rocpd_graph_launch%s(id INTEGER PRIMARY KEY, guid TEXT, nid, pid, tid, agent_id, queue_id, start, \"end\", graph_exec_id, kernel_dispatch_count, event_id)",
 	NULL};
 
 static const char *const rows[] = {
@@ -644,6 +647,31 @@ TEST(rocpd_3_0_5_is_read_with_its_new_columns)
 	CHECK(t->gpu.graph[0] == 8 && t->gpu.graph_node[0] == 2);
 	CHECK(t->barrier.n == 1 && t->barrier.event[0] == 55 && t->barrier.waits[0] == 1);
 	CHECK(t->barrier.corr[0] == 4 && t->track.tid[t->mark.track[t->barrier.mark[0]]] == 1);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Event 2 is of the call that launched the kernel, event 3 of one that no other work is of. */
+TEST(launches_of_graphs_are_work_where_their_kernels_are_not_there)
+{
+	const char *path = assay_test_path("made.db");
+	bool ok;
+	assay_err err = {0};
+	sqlite3 *sql = open_db(path);
+	CHECK(fill(sql, "_a", true));
+	sqlite3_exec(
+		sql,
+		"INSERT INTO rocpd_graph_launch_a VALUES(1,'g',1,77,78,2,1,1000,1500,5,1,2),(2,'g',1,77,78,2,1,1800,1890,6,12,3)",
+		NULL, NULL, NULL);
+	sqlite3_close(sql);
+	assay_run *run = read_db(path, &ok, &err);
+	unlink(path);
+	const assay_gpu_table *t = &run->part.t.gpu;
+	CHECK(ok && t->n == 3 && !strcmp(assay_z(run, t->name[2]), "graph launch"));
+	CHECK(t->ts[2] == 1800 && t->dur[2] == 90 && t->corr[2] == 5 && t->graph[2] == 6);
+	CHECK_EQ(run->part.t.track.pid[t->track[2]], 2);
+	CHECK(!strcmp(assay_z(run, t->args[2]), "\"kernels\": 12"));
+	CHECK(assay_meta_get(run, "unread").n == 0);
 	assay_run_free(run);
 	return 0;
 }

@@ -8,6 +8,9 @@
 /* After kernels: values belong to them. */
 void assay_rocpd_read_counters(assay_rocpd_instance *x);
 
+/* After kernels and copies, of which the first of this process is that row of gpu. */
+void assay_rocpd_read_graphs(assay_rocpd_instance *x, size_t first);
+
 /* Arguments of an event, until it is known what it became. */
 struct assay_rocpd_arg_group {
 	int64_t event;

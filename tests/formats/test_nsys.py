@@ -131,7 +131,8 @@ def make(path):
         put("COMPOSITE_EVENTS", start=1006, cpu=1, globalTid=tid, cpuCycles=0)
         for depth, (symbol, module) in enumerate((("read", "/lib/libc.so.6"), ("dgemm", "/x/libblas.so"), ("forward", "/x/model.py"), ("Py_Main", "/x/python3"))):
             put("SAMPLING_CALLCHAINS", id=2 * rank + 1, symbol=text(symbol), module=text(module), stackDepth=depth)
-        put("SCHED_EVENTS", start=1, cpu=1, isSchedIn=1, globalTid=tid)
+        for at, on in ((1000, 1), (1012, 0), (1042, 1), (1050, 0)):
+            put("SCHED_EVENTS", start=at, cpu=1, isSchedIn=on, globalTid=tid, threadState=0)
         put("GENERIC_EVENTS", rawTimestamp=1, timestamp=1, typeId=1, data="{}")
         put("CUDA_GPU_MEMORY_USAGE_EVENTS", start=600, globalPid=p, deviceId=0, contextId=1, address=4096, bytes=1024, memKind=2,
             memoryOperationType=0, correlationId=20)
@@ -176,7 +177,8 @@ FACTS = {
     "domain, category, payload": ("select distinct args from host where args like '%NCCL%loss%'",
                                   [['"domain": "NCCL","category": "loss","payload": 77']]),
     "operating system": ("select count(*), sum(h.dur) from host h where h.name = 'poll'", [[2, 200]]),
-    "samples": ("select count(*) from sample", [[2]]),
+    "samples": ("select count(*) from sample where flags = 0", [[2]]),
+    "turns of threads": ("select state, count(*), sum(dur), sum(cpu) from sample where flags = 64 group by 1 order by 1", [["off_processor", 2, 60, 0], ["running", 4, 40, 40]]),
     "stacks of samples": ("select distinct p.function p, c.function c, n.function n from sample s join stack st on st.rowid = s.stack join code p on p.rowid = st.code "
                           "join stack sc on sc.rowid = s.calls join code c on c.rowid = sc.code join code n on n.rowid = s.native", [["forward", "read", "dgemm"]]),
     "metrics": ("select name, value from counter where name like 'SM%'", [["SM Active", 42.0]]),
@@ -232,6 +234,7 @@ CARRIES = {
     "TARGET_INFO_NIC_INFO": {"network cards"},
     "NIC_ID_MAP": {"network cards"},
     "SAMPLING_CALLCHAINS": {"stacks of samples"},
+    "SCHED_EVENTS": {"turns of threads"},
     "CUDNN_EVENTS": {"cuDNN"},
     "ThreadNames": {"threads"},
     "TARGET_INFO_GPU": {"devices"},
@@ -264,6 +267,10 @@ VARIANTS = {
     "text where numbers belong": ("UPDATE CUPTI_ACTIVITY_KIND_MEMSET SET start = 'x'", {"memsets"}),
     "contexts of nobody knows which device": ("UPDATE TARGET_INFO_CUDA_CONTEXT_INFO SET deviceId = NULL WHERE contextId > 1",
                                               {"contexts without work", "default streams"}),
+    "metrics among other events (before 2023)": ("DROP TABLE GPU_METRICS; CREATE TABLE GENERIC_EVENT_SOURCES(sourceId, data); CREATE TABLE GENERIC_EVENT_TYPES(typeId, sourceId, data);"
+                                                 "INSERT INTO GENERIC_EVENT_SOURCES VALUES(1, '{\"Name\": \"GpuMetrics\"}'); INSERT INTO GENERIC_EVENT_TYPES VALUES(256, 1, '{}');"
+                                                 "INSERT INTO GENERIC_EVENTS VALUES(2000, NULL, 256, '{\"SM Active\": \"42\"}')", set()),
+    "turns without states (before 3.4)": ("ALTER TABLE SCHED_EVENTS DROP COLUMN threadState", set()),
     "all tables, some empty (2022)": ("CREATE TABLE NET_IB_SWITCH_METRIC(start, end, globalId); CREATE TABLE FECS_EVENTS(timestamp)", set()),
 }
 
@@ -305,7 +312,7 @@ def main():
             check(f"without {table} the rest keeps its figures", copy, CARRIES.get(table, set()))
         code, out, err = tap.run("info", base)
         tap.ok("tables that are not read are named", 
-               "not read: SCHED_EVENTS (2 rows), GENERIC_EVENTS (2 rows), of processes without GPU work (1 rows)\n" in out, out + err)
+               "not read: GENERIC_EVENTS (2 rows), of processes without GPU work (1 rows)\n" in out, out + err)
         db = sqlite3.connect(tmp / "variant.sqlite")
         for table in TABLES:
             if table not in ("StringIds", "OSRT_API", "META_DATA_EXPORT", "TARGET_INFO_GPU"):
