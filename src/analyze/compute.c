@@ -79,7 +79,8 @@ struct compute {
 	assay_tables *t;
 	const assay_window *w;
 	assay_rates rates;
-	uint32_t roof; /* row */
+	uint32_t roof;     /* row */
+	bool *transformed; /* by row of op_shape; NULL until somebody asks */
 };
 
 /* Share of its bound that a shape must not be above. Of what is estimated, no attention kernel
@@ -91,6 +92,33 @@ static double most_believed(const assay_op_shape_table *s, uint32_t shape)
 			       s->bound[shape] == ASSAY_BOUND_COMPUTE
 		       ? 0.8
 		       : 1.02;
+}
+
+/* Winograd's convolutions multiply less than the products that are counted: a 3 x 3 filter on tiles
+ * of 4 x 4 outputs takes 36 for 144. No library has larger tiles; MIOpen calls its own Sp3Asm. */
+enum { FEWEST_PRODUCTS = 4 };
+
+static bool is_transform(assay_str kernel)
+{
+	return assay_str_find_nocase(kernel, "winograd") >= 0 ||
+	       assay_str_find(kernel, "Sp3AsmConv") >= 0;
+}
+
+static bool is_transformed(struct compute *c, uint32_t shape)
+{
+	const assay_tables *t = c->t;
+	if (t->op_shape.class[shape] != ASSAY_WORK_CONV)
+		return false;
+	if (!c->transformed) {
+		c->transformed = assay_alloc(&c->run->arena, t->op_shape.n);
+		for (uint32_t g = 0; g < t->gpu_op.n; g++) {
+			uint32_t call = t->gpu_op.call[g];
+			if (call != ASSAY_NO_ROW && !c->transformed[t->op_call.shape[call]])
+				c->transformed[t->op_call.shape[call]] =
+					is_transform(assay_text(c->run, t->gpu.name[g]));
+		}
+	}
+	return c->transformed[shape];
 }
 
 /* Work on a shape that is done faster than the device can is counted wrongly: better none. As much
@@ -106,6 +134,9 @@ static void set_bound(struct compute *c, uint32_t shape)
 	if (!isnan(least) && least > mean && s->bound[shape] == ASSAY_BOUND_MEMORY &&
 	    1e9 * (s->bytes[shape] - c->rates.cache) <= c->rates.bandwidth * mean)
 		least = mean;
+	if (least > mean && is_transformed(c, shape))
+		least = assay_bound_of(&c->rates, s->flops[shape] / FEWEST_PRODUCTS,
+				       s->bytes[shape], s->math[shape], &s->bound[shape]);
 	s->bound_ns[shape] = least;
 	double fastest = assay_rates_fastest((assay_math)s->math[shape]);
 	if (isnan(least) && fastest > 0)
@@ -444,5 +475,35 @@ TEST(bounds_name_what_is_scarce)
 	      bound == ASSAY_BOUND_MEMORY);
 	CHECK(isnan(assay_bound_of(&r, 1, 1, ASSAY_MATH_FP8, &bound)) && !bound);
 	CHECK(assay_bound_of(&r, 0, 1e6, ASSAY_MATH_NONE, &bound) == 1000);
+	return 0;
+}
+
+/* Two shapes of as much work in the same time, the first in tiles. */
+TEST(convolutions_in_tiles_may_be_faster_than_their_products)
+{
+	static const char *const kernel[] = {"void cudnn::winograd_nonfused::data4x4<float>()",
+					     "implicit_convolve_sgemm"};
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	struct compute c = {.run = run, .t = t, .rates = {.bandwidth = 1e12}};
+	c.rates.peak[ASSAY_MATH_FP32] = 1e13;
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t shape = assay_add(t, ASSAY_T_op_shape),
+			 call = assay_add(t, ASSAY_T_op_call);
+		uint32_t g = assay_add(t, ASSAY_T_gpu), of = assay_add(t, ASSAY_T_gpu_op);
+		t->gpu.name[g] = assay_sid_of(run, kernel[i]);
+		t->gpu_op.call[of] = call;
+		t->op_call.shape[call] = shape;
+		t->op_shape.class[shape] = ASSAY_WORK_CONV;
+		t->op_shape.math[shape] = ASSAY_MATH_FP32;
+		t->op_shape.calls[shape] = 1;
+		t->op_shape.busy[shape] = 400000;
+		t->op_shape.flops[shape] = 1e10;
+		t->op_shape.bytes[shape] = 1e6;
+		set_bound(&c, shape);
+	}
+	CHECK(t->op_shape.bound_ns[0] == 250000 && !t->op_shape.flags[0]);
+	CHECK(t->op_shape.flags[1] == ASSAY_OP_OVER_PEAK && t->warning.n == 1);
+	assay_run_free(run);
 	return 0;
 }

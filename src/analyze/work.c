@@ -150,6 +150,15 @@ TEST(arguments_that_do_not_tell_give_no_work)
 		{.name = "aten::index_put_",
 		 .dims = "[[6, 2048], [], [], []]",
 		 .types = "[\"float\", \"\", \"float\", \"Scalar\"]"},
+		/* nothing says by how much they step */
+		{.name = "aten::convolution",
+		 .dims = "[[32, 3, 224, 224], [64, 3, 7, 7], [], [], [], [], [], [], []]",
+		 .types =
+			 "[\"float\", \"float\", \"\", \"GenericList\", \"GenericList\", \"GenericList\", \"Bool\", \"GenericList\", \"Int\"]"},
+		{.name = "aten::max_pool2d_with_indices",
+		 .dims = "[[32, 64, 112, 112], [], [], [], [], []]",
+		 .types =
+			 "[\"float\", \"GenericList\", \"GenericList\", \"GenericList\", \"GenericList\", \"Bool\"]"},
 		/* columns of packed weights are those of their scales */
 		{.name = "_C::awq_gemm",
 		 .dims = "[[64, 4096], [4096, 128], [32, 128]]",

@@ -2,6 +2,7 @@
 #include "analyze/work.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { INPUT, WEIGHT, BIAS, STRIDE, PADDING, DILATION, TRANSPOSED, OUTPUT_PADDING, GROUPS };
 enum { GRAD = 9, MASK };
@@ -33,13 +34,26 @@ static double side(int64_t in, int64_t stride, int64_t padding, int64_t dilation
 	return n < 0 ? 0 : floor(n) + 1;
 }
 
-static bool conv_of(conv *c, const assay_work_rule *rule, const assay_op_args *args)
+/* Up to PyTorch 2.0 traces have no values of arguments, and so neither stride nor padding: what
+ * comes out is known only where its gradient is there. */
+static bool has_values(const assay_op_args *args)
+{
+	return args->values.n > strlen("[]");
+}
+
+static bool has_sides(const assay_op_args *args, const assay_tensor *result, uint32_t rank)
+{
+	return has_values(args) || (result && result->rank == rank);
+}
+
+static bool conv_of(conv *c, const assay_work_rule *rule, const assay_op_args *args,
+		    const assay_tensor *result)
 {
 	int64_t stride[SPATIAL], padding[SPATIAL], dilation[SPATIAL], extra[SPATIAL];
 	c->x = assay_arg_tensor(args, assay_work_at(rule, INPUT));
 	c->w = assay_arg_tensor(args, assay_work_at(rule, WEIGHT));
 	if (!c->x || !c->w || c->x->rank < 3 || c->x->rank != c->w->rank ||
-	    c->x->rank - 2 > SPATIAL)
+	    c->x->rank - 2 > SPATIAL || !has_sides(args, result, c->x->rank))
 		return false;
 	uint32_t n = c->x->rank - 2;
 	double groups = 1, inside = 1, outside = 1;
@@ -54,8 +68,10 @@ static bool conv_of(conv *c, const assay_work_rule *rule, const assay_op_args *a
 		if (stride[i] < 1)
 			return false;
 		inside *= (double)c->x->dim[i + 2];
-		outside *= side(c->x->dim[i + 2], stride[i], padding[i], dilation[i],
-				c->w->dim[i + 2], extra[i], c->transposed);
+		outside *= has_values(args)
+				   ? side(c->x->dim[i + 2], stride[i], padding[i], dilation[i],
+					  c->w->dim[i + 2], extra[i], c->transposed)
+				   : (double)result->dim[i + 2];
 	}
 	double batch = (double)c->x->dim[0], weights = assay_tensor_elements(c->w);
 	double channels = c->transposed ? (double)c->w->dim[1] * groups : (double)c->w->dim[0];
@@ -69,7 +85,7 @@ bool assay_work_convolution(const assay_work_rule *rule, const assay_op_args *ar
 {
 	(void)hint;
 	conv c;
-	if (!conv_of(&c, rule, args))
+	if (!conv_of(&c, rule, args, NULL))
 		return false;
 	out->flops = c.flops;
 	out->bytes = assay_tensor_bytes(c.x) + assay_tensor_bytes(c.w) +
@@ -86,7 +102,7 @@ bool assay_work_convolution_backward(const assay_work_rule *rule, const assay_op
 	conv c;
 	const assay_tensor *grad = assay_arg_tensor(args, assay_work_at(rule, GRAD));
 	int mask = assay_work_at(rule, MASK);
-	if (!grad || grad->rank < 2 || !conv_of(&c, rule, args))
+	if (!grad || grad->rank < 2 || !conv_of(&c, rule, args, grad))
 		return false;
 	double g = assay_tensor_bytes(grad), x = assay_tensor_bytes(c.x),
 	       w = assay_tensor_bytes(c.w);
@@ -121,7 +137,7 @@ bool assay_work_pool(const assay_work_rule *rule, const assay_op_args *args,
 	int64_t kernel[SPATIAL], stride[SPATIAL], padding[SPATIAL], dilation[SPATIAL];
 	const assay_tensor *x = assay_arg_tensor(args, assay_work_at(rule, X));
 	uint32_t n = (uint32_t)rule->at[DIMS];
-	if (!x || x->rank < n + 1)
+	if (!x || x->rank < n + 1 || !has_values(args))
 		return false;
 	spread(args, assay_work_at(rule, KERNEL), n, 1, kernel);
 	spread(args, assay_work_at(rule, PAD), n, 0, padding);

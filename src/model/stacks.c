@@ -229,6 +229,8 @@ uint32_t assay_look_take(assay_part *p, uint32_t track, assay_str members)
 		}
 	}
 	assay_arena_free(&scratch);
+	if (p->t.sample.flags[row] & ASSAY_SAMPLE_TURN)
+		p->t.sample.count[row] = 0;
 	return row;
 }
 
@@ -444,6 +446,19 @@ TEST(a_look_that_was_written_reads_back_the_same)
 	assay_jsonw_free(&look);
 	assay_run_free(run);
 	assay_run_free(back);
+	return 0;
+}
+
+TEST(what_the_scheduler_told_reads_back_without_looks)
+{
+	assay_run *run = assay_run_new();
+	uint32_t got = assay_look_take(
+		&run->part, assay_thread_track(&run->part, 3, 4),
+		ASSAY_S("\"flags\": 64, \"length_ns\": 9, \"state\": \"off_processor\""));
+	const assay_sample_table *s = &run->part.t.sample;
+	CHECK(s->flags[got] == ASSAY_SAMPLE_TURN && s->count[got] == 0 && s->dur[got] == 9);
+	CHECK_EQ(s->state[got], ASSAY_THREAD_OFF);
+	assay_run_free(run);
 	return 0;
 }
 

@@ -1051,3 +1051,32 @@ TEST(json_that_is_no_trace_is_refused)
 	assay_run_free(run);
 	return 0;
 }
+
+TEST(numbers_of_threads_may_be_text)
+{
+	assay_run *run = READ(
+		"[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2,\"pid\":7,\"tid\":\"25738\"},"
+		"{\"ph\":\"X\",\"name\":\"b\",\"ts\":5,\"dur\":2,\"pid\":\"7\",\"tid\":25738},"
+		"{\"ph\":\"X\",\"name\":\"c\",\"ts\":5,\"dur\":2,\"pid\":7,\"tid\":\"7 x\"},"
+		"{\"ph\":\"X\",\"name\":\"d\",\"ts\":5,\"dur\":2,\"pid\":7,\"tid\":\"\"}]");
+	const assay_tables *t = &run->part.t;
+	CHECK(t->host.n == 4 && t->host.track[0] == t->host.track[1]);
+	CHECK_EQ(t->track.tid[t->host.track[0]], 25738);
+	CHECK(t->track.tid[t->host.track[2]] == -1 && t->track.tid[t->host.track[3]] == -1);
+	CHECK(!strcmp(assay_z(run, t->track.name[t->host.track[2]]), "7 x"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(ranges_of_the_profiler_are_ranges_where_they_were_written_as_operators)
+{
+	assay_run *run = READ(
+		"[{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"ProfilerStep#5\",\"ts\":1,\"dur\":9,\"pid\":7,\"tid\":1},"
+		"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"Optimizer.step#SGD.step\",\"ts\":2,\"dur\":2,\"pid\":7,\"tid\":1},"
+		"{\"ph\":\"X\",\"cat\":\"Operator\",\"name\":\"aten::mm\",\"ts\":5,\"dur\":2,\"pid\":7,\"tid\":1}]");
+	const assay_host_table *h = &run->part.t.host;
+	CHECK(h->n == 3 && h->kind[0] == ASSAY_HOST_ANNOTATION);
+	CHECK(h->kind[1] == ASSAY_HOST_ANNOTATION && h->kind[2] == ASSAY_HOST_OP);
+	assay_run_free(run);
+	return 0;
+}

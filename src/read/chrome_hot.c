@@ -103,6 +103,14 @@ static inline bool take_phase(assay_json *j, char *ph)
 	return true;
 }
 
+/* "25738" of the first Kineto is the thread that others of its rows call 25738. */
+static chrome_ident ident_of_text(assay_str text)
+{
+	int64_t num;
+	bool number = text.n && text.p[0] >= '0' && text.p[0] <= '9' && assay_str_i64(text, &num);
+	return number ? (chrome_ident){.num = num} : (chrome_ident){-1, text};
+}
+
 static inline bool take_ident(assay_json *j, chrome_worker *w, int which, chrome_ident *id)
 {
 	uint64_t v, word;
@@ -125,7 +133,7 @@ static inline bool take_ident(assay_json *j, chrome_worker *w, int which, chrome
 	if (!assay_json_skip(j, &raw))
 		return false;
 	if (raw.p[0] == '"')
-		id->text = (assay_str){raw.p + 1, raw.n - 2};
+		*id = ident_of_text((assay_str){raw.p + 1, raw.n - 2});
 	else if (!assay_str_i64(raw, &id->num) || id->num < 0)
 		*id = (chrome_ident){-1, raw};
 	return true;

@@ -331,6 +331,18 @@ static void add_host(chrome_worker *w, const chrome_event *ev, assay_host_kind k
 		w->zeros[ASSAY_ZEROS_OP + kind] += (ev->has >> CHROME_RECORD_FN & 1) << 32 | 1;
 }
 
+/* Up to PyTorch 1.11 the profiler's own ranges were operators like any other; they last while
+ * other threads work for the one they are on. */
+static assay_host_kind host_kind_of(const chrome_event *ev, assay_host_kind kind)
+{
+	static const char *const ranges[] = {"ProfilerStep#", "Optimizer.step#",
+					     "Optimizer.zero_grad#", "enumerate(DataLoader)#"};
+	for (size_t i = 0; kind == ASSAY_HOST_OP && i < ASSAY_COUNT_OF(ranges); i++)
+		if (assay_str_starts(ev->name, ranges[i]))
+			return ASSAY_HOST_ANNOTATION;
+	return kind;
+}
+
 static void add_gpu(chrome_worker *w, const chrome_event *ev, assay_gpu_kind kind)
 {
 	uint32_t r = assay_add(&w->part.t, ASSAY_T_gpu);
@@ -466,7 +478,8 @@ static void add_span(chrome_worker *w, chrome_event *ev)
 	if (i < 0)
 		add_uncategorized(w, ev);
 	else if (categories[i].to == TO_HOST)
-		add_host(w, ev, categories[i].kind, thread_of(w, ev));
+		add_host(w, ev, host_kind_of(ev, (assay_host_kind)categories[i].kind),
+			 thread_of(w, ev));
 	else if (categories[i].to == TO_GPU)
 		add_gpu(w, ev, categories[i].kind);
 	else if (categories[i].to == TO_SYNC)
