@@ -599,7 +599,7 @@ static void add_look(chrome_worker *w, const chrome_event *ev)
 static void add_metadata(chrome_worker *w, const chrome_event *ev)
 {
 	assay_str value = {0};
-	if (is_lane(ev))
+	if (is_derived(ev))
 		return;
 	if (ev->args.n) {
 		assay_json j = assay_json_on(ev->args.p, ev->args.n);

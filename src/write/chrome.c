@@ -363,19 +363,14 @@ static void put_gpu_args(chrome_out *c, uint32_t g)
 	chrome_members(c, t->args[g]);
 }
 
-/* A stream that is not a number has its row at its absolute value, as Kineto does. */
-static int64_t row_of_stream(int64_t stream)
-{
-	return stream < 0 ? -stream : stream;
-}
-
 static void put_gpu(chrome_out *c, uint32_t g)
 {
 	static const char *const cat[] = {"kernel", "gpu_memcpy", "gpu_memset"};
 	const assay_gpu_table *t = &c->t->gpu;
 	uint32_t track = t->track[g], source = c->t->track.source[track];
 	chrome_begin(c, 'X', assay_str_of(cat[t->kind[g]]), assay_text(c->run, t->name[g]));
-	chrome_place(c, source, c->t->track.pid[track], row_of_stream(c->t->track.tid[track]));
+	chrome_place(c, source, c->t->track.pid[track],
+		     chrome_stream_row(c->t->track.tid[track], c->lane[g]));
 	chrome_time(c, "ts", chrome_shifted(c, source, t->ts[g]));
 	chrome_time(c, "dur", t->dur[g] > 0 ? t->dur[g] : 0);
 	assay_jsonw_open(&c->w, "args", '{');
@@ -389,7 +384,8 @@ static void put_mark(chrome_out *c, uint32_t m)
 	const assay_mark_table *t = &c->t->mark;
 	chrome_begin(c, 'X', ASSAY_S("gpu_user_annotation"), assay_text(c->run, t->name[m]));
 	uint32_t track = t->track[m], source = c->t->track.source[track];
-	chrome_place(c, source, c->t->track.pid[track], row_of_stream(c->t->track.tid[track]));
+	chrome_place(c, source, c->t->track.pid[track],
+		     chrome_stream_row(c->t->track.tid[track], 0));
 	chrome_time(c, "ts", chrome_shifted(c, source, t->ts[m]));
 	chrome_time(c, "dur", t->dur[m] > 0 ? t->dur[m] : 0);
 	assay_jsonw_open(&c->w, "args", '{');
@@ -562,22 +558,43 @@ static void put_rows(chrome_out *c)
 	chrome_put_made_flows(c);
 }
 
+enum { SECOND = 1000000000 };
+
+static void move_base(chrome_out *c, int64_t by)
+{
+	c->base += by;
+	for (uint32_t i = 0; i < c->t->source.n; i++)
+		c->at.shift[i] = assay_wrap_sub(c->at.shift[i], by);
+}
+
+/* Of all sources, as times are written. */
+static int64_t earliest(const chrome_out *c)
+{
+	int64_t first = INT64_MAX;
+	for (uint32_t i = 0; i < c->t->source.n; i++) {
+		const assay_source_clock *s = &c->at.clocks.source[i];
+		int64_t ts = chrome_shifted(c, i, s->first);
+		first = s->first <= s->last && ts < first ? ts : first;
+	}
+	return first;
+}
+
 /* Readers of JSON keep times as doubles of microseconds, and some round them to whole ones. Counted
  * from a whole second as Kineto does, nanoseconds stay exact and every time is rounded as it was in
- * the file it comes from. */
+ * the file it comes from. Perfetto drops what is before zero: telemetry begins before the trace. */
 static void set_base(chrome_out *c)
 {
-	enum { SECOND = 1000000000 };
 	const assay_source_table *s = &c->t->source;
 	const assay_clocks *clocks = &c->at.clocks;
 	uint32_t first = c->at.first;
 	c->base = s->n ? s->base[first] : 0;
-	if (!s->n || !s->epoch[first] || !clocks->epoch || clocks->origin < SECOND ||
-	    assay_str_is(assay_text(c->run, s->format[first]), "chrome"))
+	if (!s->n || !s->epoch[first] || !clocks->epoch || clocks->origin < SECOND)
 		return;
-	c->base = clocks->origin - clocks->origin % SECOND;
-	for (uint32_t i = 0; i < s->n; i++)
-		c->at.shift[i] = assay_wrap_add(c->at.shift[i], s->base[first] - c->base);
+	if (!assay_str_is(assay_text(c->run, s->format[first]), "chrome"))
+		move_base(c, clocks->origin - clocks->origin % SECOND - c->base);
+	int64_t ts = earliest(c);
+	if (ts < 0 && ts > -c->base)
+		move_base(c, (ts - SECOND + 1) / SECOND * SECOND);
 }
 
 /* Threads with hashes for numbers get the first that no thread has. */
@@ -616,6 +633,7 @@ static bool chrome_write(const assay_run *run, FILE *out, assay_left_out *left, 
 	assay_source_places_find(&c.at, run, &arena);
 	set_base(&c);
 	number_threads(&c, &arena);
+	chrome_find_overlaps(&c, &arena);
 	c.grids = assay_grids_of(run, &arena);
 	c.sound = assay_alloc(&arena, run->part.strings.str.n + 1);
 	assay_waits_by_call(c.t, &c.wait_of_call);
@@ -626,6 +644,7 @@ static bool chrome_write(const assay_run *run, FILE *out, assay_left_out *left, 
 	assay_jsonw_open(&c.w, "traceEvents", '[');
 	chrome_put_metadata(&c);
 	chrome_name_lanes(&c);
+	chrome_name_overlaps(&c);
 	put_rows(&c);
 	assay_jsonw_close(&c.w, ']');
 	chrome_put_stacks(&c);
@@ -635,6 +654,7 @@ static bool chrome_write(const assay_run *run, FILE *out, assay_left_out *left, 
 	free_own(&c);
 	assay_map_free(&c.wait_of_call);
 	assay_map_free(&c.event_calls);
+	assay_map_free(&c.moved);
 	assay_vec_free(&c.lanes);
 	assay_arena_free(&arena);
 	return true;

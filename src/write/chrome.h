@@ -26,6 +26,8 @@ typedef struct chrome_out {
 	assay_map event_calls;  /* the same -> row of event_call */
 	assay_lanes lanes;      /* what threads were seen doing */
 	int64_t *tid;           /* by track; Perfetto and HTA have 32 bits for it */
+	uint8_t *lane;          /* by row of gpu: which row of its stream it is on */
+	assay_map moved;        /* track and start of work that is not on the first */
 } chrome_out;
 
 /* Are arguments JSON that a strict reader takes? 0: nobody has looked yet. */
@@ -34,6 +36,12 @@ enum { CHROME_SOUND = 1, CHROME_UNSOUND };
 enum {
 	CHROME_SYNC_ROW = 1000000, /* row of a stream's waits, as Kineto has it */
 };
+
+/* chrome_overlaps.c: c->lane and c->moved; the row that work, or an arrow to it, is on; names. */
+void chrome_find_overlaps(chrome_out *c, assay_arena *arena);
+unsigned chrome_moved(const chrome_out *c, uint32_t track, int64_t ts);
+int64_t chrome_stream_row(int64_t stream, unsigned lane);
+void chrome_name_overlaps(chrome_out *c);
 
 void chrome_put_header(chrome_out *c);
 void chrome_put_metadata(chrome_out *c);

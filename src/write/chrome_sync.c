@@ -327,14 +327,22 @@ void chrome_put_hip_fields(chrome_out *c, uint32_t host)
 
 /* ------------------------------------------------------------------ arrows */
 
+/* On a stream, `lane` says on which of its rows. */
 static void put_flow(chrome_out *c, char phase, assay_str cat, assay_str name, uint64_t id,
-		     uint32_t track, int64_t ts, bool binds)
+		     uint32_t track, unsigned lane, int64_t ts, bool binds)
 {
+	const assay_track_table *k = &c->t->track;
 	char text[2] = {phase, 0};
 	assay_jsonw_open_flat(&c->w, NULL, '{');
 	assay_jsonw_z(&c->w, "ph", text);
 	chrome_id(c, "id", id);
-	chrome_at(c, track, ts);
+	if (lane) {
+		chrome_place(c, k->source[track], k->pid[track],
+			     chrome_stream_row(k->tid[track], lane));
+		chrome_time(c, "ts", chrome_shifted(c, k->source[track], ts));
+	} else {
+		chrome_at(c, track, ts);
+	}
 	assay_jsonw_str(&c->w, "cat", cat);
 	assay_jsonw_str(&c->w, "name", name);
 	if (binds)
@@ -354,10 +362,10 @@ static void put_launch_flows(chrome_out *c, const bool *had)
 		uint64_t id = chrome_corr(c, source, t->gpu.corr[g]);
 		uint32_t *slot = assay_map_at(&started, h);
 		if (*slot == ASSAY_MAP_ABSENT)
-			put_flow(c, 's', ASSAY_S("ac2g"), ASSAY_S("ac2g"), id, t->host.track[h],
+			put_flow(c, 's', ASSAY_S("ac2g"), ASSAY_S("ac2g"), id, t->host.track[h], 0,
 				 t->host.ts[h], false);
 		*slot = 1;
-		put_flow(c, 'f', ASSAY_S("ac2g"), ASSAY_S("ac2g"), id, t->gpu.track[g],
+		put_flow(c, 'f', ASSAY_S("ac2g"), ASSAY_S("ac2g"), id, t->gpu.track[g], c->lane[g],
 			 t->gpu.ts[g], true);
 	}
 	assay_map_free(&started);
@@ -384,9 +392,10 @@ static void put_edge_flows(chrome_out *c)
 		if (end < start)
 			continue;
 		assay_str name = assay_str_of(assay_edge_kind_name[t->edge.kind[i]]);
-		put_flow(c, 's', ASSAY_S("stream_dep"), name, ++id, t->gpu.track[from], start,
-			 false);
-		put_flow(c, 'f', ASSAY_S("stream_dep"), name, id, track, end, true);
+		put_flow(c, 's', ASSAY_S("stream_dep"), name, ++id, t->gpu.track[from],
+			 c->lane[from], start, false);
+		put_flow(c, 'f', ASSAY_S("stream_dep"), name, id, track,
+			 to != ASSAY_NO_ROW ? c->lane[to] : 0, end, true);
 	}
 }
 
@@ -395,7 +404,8 @@ void chrome_put_flow(chrome_out *c, uint32_t row)
 	const assay_flow_table *f = &c->t->flow;
 	assay_str cat = assay_text(c->run, f->cat[row]);
 	uint64_t id = chrome_corr(c, c->t->track.source[f->track[row]], f->id[row]);
-	put_flow(c, (char)f->phase[row], cat, cat, id, f->track[row], f->ts[row], f->bind[row]);
+	put_flow(c, (char)f->phase[row], cat, cat, id, f->track[row],
+		 chrome_moved(c, f->track[row], f->ts[row]), f->ts[row], f->bind[row]);
 }
 
 void chrome_put_made_flows(chrome_out *c)

