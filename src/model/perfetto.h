@@ -111,6 +111,8 @@ enum {
 	PF_NOTE_ARRAY = 12,
 	PF_NOTE_TEXT_IID = 17,
 };
+/* Of a text that has a number: it is a list or an object, as JSON. */
+#define PF_IS_STRUCTURE(text) ((text).n && ((text).p[0] == '[' || (text).p[0] == '{'))
 
 enum {
 	PF_INTERNED_CATEGORY = 1,

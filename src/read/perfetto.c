@@ -95,14 +95,20 @@ static uint32_t sequence_at(perfetto *x, uint64_t id)
 	return *i;
 }
 
+static void forget_defaults(perfetto_sequence *s)
+{
+	s->extra[0].n = s->extra[1].n = 0;
+	s->has_track = false;
+	s->clock = 0;
+}
+
 static void forget(perfetto *x, perfetto_sequence *s)
 {
 	x->named++;
 	x->notes_named++;
 	assay_map_free(&s->interned);
-	s->clocks.n = s->extra[0].n = s->extra[1].n = 0;
-	s->has_track = false;
-	s->clock = 0;
+	s->clocks.n = 0;
+	forget_defaults(s);
 	s->begun = true;
 }
 
@@ -211,16 +217,17 @@ static void read_interned(perfetto *x, uint32_t sequence, assay_str message)
 		perfetto_stacks_interned(x, sequence, message);
 }
 
+/* New ones take the place of all that were there. */
 static void read_defaults(perfetto *x, uint32_t sequence, assay_str message)
 {
 	perfetto_sequence *s = &x->sequences.p[sequence];
 	assay_proto c = assay_proto_on(message);
+	forget_defaults(s);
 	for (assay_field f; assay_proto_next(&c, &f);) {
 		if (f.number == PF_DEFAULT_CLOCK)
 			s->clock = (uint32_t)f.value;
 		if (f.number != PF_DEFAULT_EVENT || f.wire != ASSAY_WIRE_BYTES)
 			continue;
-		s->extra[0].n = s->extra[1].n = 0;
 		assay_proto d = assay_proto_on(f.bytes);
 		for (assay_field g; assay_proto_next(&d, &g);) {
 			if (g.number == PF_EVENT_TRACK) {

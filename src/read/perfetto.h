@@ -16,6 +16,7 @@ typedef struct perfetto_counting {
 	bool incremental;
 	uint64_t unit; /* nanoseconds */
 	uint64_t last;
+	uint32_t pair; /* 1 + that of it and the clock of rows; 0: not asked for yet, or none */
 } perfetto_counting;
 
 /* Kinds of interned values, and what the number in the map is. */
@@ -42,6 +43,7 @@ typedef assay_vec(uint64_t) perfetto_numbers;
 typedef struct perfetto_sequence {
 	assay_map interned; /* kind and iid -> number */
 	assay_vec(perfetto_counting) clocks;
+	size_t clock_asked;        /* which of them last */
 	perfetto_numbers extra[2]; /* counter tracks whose values ride on events */
 	uint64_t track;            /* of events that name none */
 	bool has_track, begun;     /* begun: its state was cleared once */
@@ -199,7 +201,8 @@ typedef struct perfetto_members {
 	uint64_t hash, state;
 	uint32_t sequence;
 	assay_sid args;
-	uint64_t cost; /* what perfetto_afford() was asked for */
+	uint64_t cost;       /* what perfetto_afford() was asked for */
+	size_t count, first; /* how many there are, and bytes of the first: the same places */
 	assay_vec(char) raw;
 } perfetto_members;
 enum { PF_MEMBERS = 1024 };

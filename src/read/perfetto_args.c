@@ -87,19 +87,24 @@ bool perfetto_afford(perfetto *x, size_t n)
 	return true;
 }
 
-/* Index in known, remembered by the string's id. */
-static unsigned known_arg(perfetto *x, assay_sid key)
+static uint8_t look_up_arg(perfetto *x, assay_sid key)
 {
+	assay_str name = perfetto_text(x, key);
+	unsigned i = 0;
 	while (x->arg_of.n <= key)
 		*assay_push(&x->arg_of) = 0;
-	if (!x->arg_of.p[key]) {
-		assay_str name = perfetto_text(x, key);
-		unsigned i = 0;
-		while (i < ASSAY_COUNT_OF(known) && !assay_str_is(name, known[i].name))
-			i++;
-		x->arg_of.p[key] = (uint8_t)(i < ASSAY_COUNT_OF(known) ? i + 1 : NOT_KNOWN);
-	}
-	return x->arg_of.p[key] == NOT_KNOWN ? NOT_KNOWN : x->arg_of.p[key] - 1u;
+	while (i < ASSAY_COUNT_OF(known) && !assay_str_is(name, known[i].name))
+		i++;
+	return x->arg_of.p[key] = (uint8_t)(i < ASSAY_COUNT_OF(known) ? i + 1 : NOT_KNOWN);
+}
+
+/* Index in known, remembered by the string's id. */
+static inline unsigned known_arg(perfetto *x, assay_sid key)
+{
+	uint8_t i = key < x->arg_of.n ? x->arg_of.p[key] : 0;
+	if (!i)
+		i = look_up_arg(x, key);
+	return i == NOT_KNOWN ? NOT_KNOWN : i - 1u;
 }
 static_assert(ASSAY_COUNT_OF(known) < NOT_KNOWN, "one byte a name");
 
@@ -143,31 +148,46 @@ typedef struct note {
 	assay_str message;
 } note;
 
+/* The same before it is known what it means, if it is as most are: numbers of its key and of the
+ * value's field, and the value or its length. */
+typedef struct plain_note {
+	uint64_t key, value;
+	uint32_t tag;
+	assay_str bytes; /* of a text */
+} plain_note;
+
 #define TAG(field, wire) ((field) << 3 | ASSAY_WIRE_##wire)
 
-/* A note as most are: the number of its key and a value. False for others. */
-static inline bool plain_parts(perfetto *x, uint32_t sequence, assay_str message, note *n)
+static assay_str named_text(perfetto *x, uint32_t sequence, uint64_t iid)
+{
+	uint32_t sid = perfetto_interned_get(x, sequence, PF_IS_TEXT, iid);
+	return perfetto_text(x, sid == ASSAY_MAP_ABSENT ? 0 : sid);
+}
+
+static inline bool is_plain(assay_str message, plain_note *n)
 {
 	const uint8_t *at = (const uint8_t *)message.p, *end = at + message.n;
-	uint64_t iid;
 	if (message.n < 4 || *at++ != TAG(PF_NOTE_NAME_IID, VARINT) ||
-	    !assay_varint_padded(&at, &iid))
+	    !assay_varint_padded(&at, &n->key))
 		return false;
-	uint8_t tag = *at++;
-	bool number = tag == TAG(PF_NOTE_UINT, VARINT) || tag == TAG(PF_NOTE_INT, VARINT);
-	if ((!number && tag != TAG(PF_NOTE_TEXT, BYTES) && tag != TAG(PF_NOTE_JSON, BYTES)) ||
-	    !assay_varint_padded(&at, &n->value.value) || at > end)
+	n->tag = *at++;
+	if (n->tag >= 0x80)
+		n->tag = (n->tag & 0x7f) | (uint32_t)*at++ << 7;
+	if (!assay_varint_padded(&at, &n->value) || at > end)
 		return false;
-	size_t left = (size_t)(end - at);
-	if (left != (number ? 0 : n->value.value))
-		return false;
+	n->bytes = (assay_str){(const char *)at, (size_t)(end - at)};
+	return n->tag == TAG(PF_NOTE_UINT, VARINT) || n->tag == TAG(PF_NOTE_INT, VARINT) ||
+			       n->tag == TAG(PF_NOTE_TEXT_IID, VARINT)
+		       ? !n->bytes.n
+		       : (n->tag == TAG(PF_NOTE_TEXT, BYTES) ||
+			  n->tag == TAG(PF_NOTE_JSON, BYTES)) &&
+				 n->bytes.n == n->value;
+}
+
+static inline assay_sid key_of(perfetto *x, uint32_t sequence, uint64_t iid)
+{
 	uint32_t sid = perfetto_interned_get(x, sequence, PF_IS_KEY, iid);
-	n->key = sid == ASSAY_MAP_ABSENT ? 0 : sid;
-	n->value.number = tag >> 3;
-	n->value.wire = (assay_wire)(tag & 7);
-	n->text = n->value.bytes = (assay_str){(const char *)at, left};
-	n->message = message;
-	return n->has = true;
+	return sid == ASSAY_MAP_ABSENT ? 0 : sid;
 }
 
 static void read_parts(perfetto *x, uint32_t sequence, assay_str message, note *n)
@@ -176,8 +196,7 @@ static void read_parts(perfetto *x, uint32_t sequence, assay_str message, note *
 	assay_proto c = assay_proto_on(message);
 	for (assay_field f; assay_proto_next_padded(&c, &f);) {
 		if (f.number == PF_NOTE_NAME_IID && f.wire == ASSAY_WIRE_VARINT) {
-			uint32_t sid = perfetto_interned_get(x, sequence, PF_IS_KEY, f.value);
-			n->key = sid == ASSAY_MAP_ABSENT ? 0 : sid;
+			n->key = key_of(x, sequence, f.value);
 		} else if (f.number == PF_NOTE_NAME && f.wire == ASSAY_WIRE_BYTES) {
 			if (!perfetto_is_beyond(x))
 				n->key = assay_intern(&x->part->strings, f.bytes);
@@ -187,16 +206,8 @@ static void read_parts(perfetto *x, uint32_t sequence, assay_str message, note *
 		}
 	}
 	n->text = n->value.bytes;
-	if (n->has && n->value.number == PF_NOTE_TEXT_IID) {
-		uint32_t sid = perfetto_interned_get(x, sequence, PF_IS_TEXT, n->value.value);
-		n->text = perfetto_text(x, sid == ASSAY_MAP_ABSENT ? 0 : sid);
-	}
-}
-
-static inline void note_parts(perfetto *x, uint32_t sequence, assay_str message, note *n)
-{
-	if (!plain_parts(x, sequence, message, n))
-		read_parts(x, sequence, message, n);
+	if (n->has && n->value.number == PF_NOTE_TEXT_IID)
+		n->text = named_text(x, sequence, n->value.value);
 }
 
 static bool is_text(const note *n)
@@ -220,6 +231,16 @@ static bool take_number(const note *n, unsigned how, int64_t *out)
 static const uint64_t none_is_zero = 1ull << PF_CORR | 1ull << PF_EXTERNAL | 1ull << PF_GRAPH |
 				     1ull << PF_GRAPH_NODE | 1ull << PF_SYNC_ID;
 
+/* False: it says 0, not nothing. */
+static bool put_number(unsigned arg, int64_t v, perfetto_args *out)
+{
+	if (none_is_zero >> arg & 1 && !v)
+		return false;
+	out->num[arg] = v;
+	out->has |= 1ull << arg;
+	return true;
+}
+
 /* False: it has no column here, or no value of its kind. */
 static bool take(perfetto *x, const note *n, uint64_t places, perfetto_args *out)
 {
@@ -227,14 +248,10 @@ static bool take(perfetto *x, const note *n, uint64_t places, perfetto_args *out
 	if (i == NOT_KNOWN || !(places >> known[i].arg & 1))
 		return false;
 	unsigned arg = known[i].arg;
-	if (known[i].how == THREE && !(is_text(n) && take_three(out, arg, n->text)))
-		return false;
-	if (known[i].how != THREE && !take_number(n, known[i].how, &out->num[arg]))
-		return false;
-	if (none_is_zero >> arg & 1 && !out->num[arg])
-		return false; /* it says 0, not nothing */
-	out->has |= 1ull << arg;
-	return true;
+	int64_t v = 1;
+	bool is = known[i].how == THREE ? is_text(n) && take_three(out, arg, n->text)
+					: take_number(n, known[i].how, &v);
+	return is && put_number(arg, v, out);
 }
 
 static void put_value(perfetto *x, uint32_t sequence, const note *n, unsigned depth);
@@ -253,7 +270,7 @@ static void put_nested(perfetto *x, uint32_t sequence, const note *n, unsigned d
 		if (f.number != n->value.number || f.wire != ASSAY_WIRE_BYTES)
 			continue;
 		note inner;
-		note_parts(x, sequence, f.bytes, &inner);
+		read_parts(x, sequence, f.bytes, &inner);
 		assay_str key = perfetto_text(x, inner.key);
 		if (!perfetto_afford(x, MEMBER_BYTES + key.n + inner.text.n))
 			break;
@@ -262,6 +279,13 @@ static void put_nested(perfetto *x, uint32_t sequence, const note *n, unsigned d
 		put_value(x, sequence, &inner, depth + 1);
 	}
 	assay_jsonw_close(&x->json, dict ? '}' : ']');
+}
+
+static void put_text(perfetto *x, assay_str text, bool json)
+{
+	assay_arena_reset(&x->scratch);
+	if (!json || !assay_jsonw_copy_known(&x->json, text, &x->scratch, &x->forms))
+		assay_jsonw_str(&x->json, NULL, text);
 }
 
 static void put_value(perfetto *x, uint32_t sequence, const note *n, unsigned depth)
@@ -281,13 +305,13 @@ static void put_value(perfetto *x, uint32_t sequence, const note *n, unsigned de
 		assay_jsonw_f64(&x->json, NULL, assay_field_f64(&n->value));
 		break;
 	case PF_NOTE_TEXT:
-	case PF_NOTE_TEXT_IID:
 		assay_jsonw_str(&x->json, NULL, n->text);
 		break;
+	case PF_NOTE_TEXT_IID: /* as our writer and others put lists and objects */
+		put_text(x, n->text, PF_IS_STRUCTURE(n->text));
+		break;
 	case PF_NOTE_JSON:
-		assay_arena_reset(&x->scratch);
-		if (!assay_jsonw_copy_known(&x->json, n->text, &x->scratch, &x->forms))
-			assay_jsonw_str(&x->json, NULL, n->text);
+		put_text(x, n->text, true);
 		break;
 	case PF_NOTE_DICT:
 	case PF_NOTE_ARRAY:
@@ -308,15 +332,26 @@ static void put_member(perfetto *x, uint32_t sequence, const note *n)
 	put_value(x, sequence, n, 0);
 }
 
-void perfetto_args_begin(perfetto *x, perfetto_args *out)
+static void forget_args(perfetto_args *out)
 {
 	out->has = 0;
+	out->rest = 0;
 	memset(out->grid, 0, sizeof out->grid);
 	memset(out->block, 0, sizeof out->block);
+}
+
+static void begin_members(perfetto *x)
+{
 	x->json.out.n = 0;
 	x->json.comma = false;
 	x->json.compact = true;
 	assay_jsonw_open(&x->json, NULL, '{');
+}
+
+void perfetto_args_begin(perfetto *x, perfetto_args *out)
+{
+	forget_args(out);
+	begin_members(x);
 }
 
 /* Work-items to blocks: all rows of this format count blocks. */
@@ -338,29 +373,37 @@ void perfetto_args_end(perfetto *x, perfetto_args *out)
 	grid_to_blocks(out);
 }
 
-/* The bytes of what is shown, each with its length in front. */
-static void collect_raw(perfetto *x)
+/* The bytes of what is shown, each with its length in front; where one stands behind the other, as
+ * nearly always, as they are. */
+static assay_str collect_raw(perfetto *x)
 {
-	size_t n = 0;
+	enum { HEAD = 2 }; /* of a short one */
+	size_t n = 0, next = 1;
+	const assay_str *s = x->shown.p;
+	while (next < x->shown.n && s[next - 1].p + s[next - 1].n + HEAD == s[next].p)
+		next++;
+	if (next == x->shown.n)
+		return (assay_str){s[0].p, (size_t)(s[next - 1].p - s[0].p) + s[next - 1].n};
 	for (size_t i = 0; i < x->shown.n; i++)
-		n += sizeof(uint32_t) + x->shown.p[i].n;
+		n += sizeof(uint32_t) + s[i].n;
 	assay_vec_reserve(&x->raw, n + 1);
 	x->raw.n = 0;
 	for (size_t i = 0; i < x->shown.n; i++) {
-		assay_str s = x->shown.p[i];
-		uint32_t length = (uint32_t)s.n;
+		uint32_t length = (uint32_t)s[i].n;
 		memcpy(x->raw.p + x->raw.n, &length, sizeof length);
-		if (s.n)
-			memcpy(x->raw.p + x->raw.n + sizeof length, s.p, s.n);
-		x->raw.n += sizeof length + s.n;
+		if (s[i].n)
+			memcpy(x->raw.p + x->raw.n + sizeof length, s[i].p, s[i].n);
+		x->raw.n += sizeof length + s[i].n;
 	}
+	return (assay_str){x->raw.p, x->raw.n};
 }
 
 static assay_sid write_members(perfetto *x, uint32_t sequence, perfetto_args *out)
 {
+	begin_members(x);
 	for (size_t i = 0; i < x->shown.n; i++) {
 		note n;
-		note_parts(x, sequence, x->shown.p[i], &n);
+		read_parts(x, sequence, x->shown.p[i], &n);
 		put_member(x, sequence, &n);
 	}
 	perfetto_args_end(x, out);
@@ -370,12 +413,14 @@ static assay_sid write_members(perfetto *x, uint32_t sequence, perfetto_args *ou
 /* What is shown, as members. */
 static void take_rest(perfetto *x, uint32_t sequence, perfetto_args *out)
 {
-	collect_raw(x);
-	uint64_t hash = assay_hash(x->raw.p, x->raw.n, sequence), left = x->args_left;
+	assay_str raw = collect_raw(x);
+	size_t first = x->shown.p[0].n; /* where the second begins, and so on */
+	uint64_t hash = assay_hash(raw.p, raw.n, sequence), left = x->args_left;
 	uint64_t wide = x->part->issues[ASSAY_ISSUE_wide_value];
 	perfetto_members *m = &x->members[hash % PF_MEMBERS];
 	if (m->hash == hash && m->state == x->notes_named + 1 && m->sequence == sequence &&
-	    m->cost <= left && m->raw.n == x->raw.n && !memcmp(m->raw.p, x->raw.p, x->raw.n)) {
+	    m->first == first && m->count == x->shown.n && m->cost <= left && m->raw.n == raw.n &&
+	    !memcmp(m->raw.p, raw.p, raw.n)) {
 		x->args_left -= m->cost;
 		out->rest = m->args;
 		grid_to_blocks(out);
@@ -383,11 +428,13 @@ static void take_rest(perfetto *x, uint32_t sequence, perfetto_args *out)
 	}
 	m->state = 0;
 	assay_sid args = write_members(x, sequence, out);
-	if (x->raw.n > REMEMBERED || x->part->issues[ASSAY_ISSUE_wide_value] != wide)
+	if (raw.n > REMEMBERED || x->part->issues[ASSAY_ISSUE_wide_value] != wide)
 		return;
-	assay_vec_reserve(&m->raw, x->raw.n);
-	memcpy(m->raw.p, x->raw.p, x->raw.n);
-	m->raw.n = x->raw.n;
+	assay_vec_reserve(&m->raw, raw.n + 1);
+	memcpy(m->raw.p, raw.p, raw.n);
+	m->raw.n = raw.n;
+	m->first = first;
+	m->count = x->shown.n;
 	m->hash = hash;
 	m->state = x->notes_named + 1; /* 0: nothing is remembered */
 	m->sequence = sequence;
@@ -395,20 +442,42 @@ static void take_rest(perfetto *x, uint32_t sequence, perfetto_args *out)
 	m->args = args;
 }
 
+static bool take_any(perfetto *x, uint32_t sequence, assay_str message, uint64_t places,
+		     perfetto_args *out)
+{
+	note n;
+	read_parts(x, sequence, message, &n);
+	return take(x, &n, places, out);
+}
+
+/* The same for most: numbers that have a column, and what has none. */
+static inline bool take_note(perfetto *x, uint32_t sequence, assay_str message, uint64_t places,
+			     perfetto_args *out)
+{
+	plain_note n;
+	if (!is_plain(message, &n))
+		return take_any(x, sequence, message, places, out);
+	unsigned i = known_arg(x, key_of(x, sequence, n.key));
+	if (i == NOT_KNOWN || !(places >> known[i].arg & 1))
+		return false;
+	bool number = n.tag == TAG(PF_NOTE_UINT, VARINT) || n.tag == TAG(PF_NOTE_INT, VARINT);
+	unsigned arg = known[i].arg;
+	if (!number || known[i].how != NUMBER)
+		return take_any(x, sequence, message, places, out);
+	return put_number(arg, (int64_t)n.value, out);
+}
+
 void perfetto_args_read(perfetto *x, uint32_t sequence, uint64_t places, perfetto_args *out)
 {
-	perfetto_args_begin(x, out);
+	forget_args(out);
 	x->shown.n = 0;
-	for (size_t i = 0; i < x->notes.n; i++) {
-		note n;
-		note_parts(x, sequence, x->notes.p[i], &n);
-		if (!take(x, &n, places, out))
+	for (size_t i = 0; i < x->notes.n; i++)
+		if (!take_note(x, sequence, x->notes.p[i], places, out))
 			*assay_push(&x->shown) = x->notes.p[i];
-	}
 	if (x->shown.n)
 		take_rest(x, sequence, out);
 	else
-		perfetto_args_end(x, out);
+		grid_to_blocks(out);
 }
 
 /* GpuRenderStageEvent.ExtraComputeArg: the same kinds of value under other numbers. */
@@ -435,10 +504,8 @@ void perfetto_launch_arg(perfetto *x, uint32_t sequence, assay_str message, perf
 		}
 	}
 	n.text = n.value.bytes;
-	if (n.has && n.value.number == PF_NOTE_TEXT_IID) {
-		uint32_t sid = perfetto_interned_get(x, sequence, PF_IS_TEXT, n.value.value);
-		n.text = assay_pool_get(&x->part->strings, sid == ASSAY_MAP_ABSENT ? 0 : sid);
-	}
+	if (n.has && n.value.number == PF_NOTE_TEXT_IID)
+		n.text = named_text(x, sequence, n.value.value);
 	if (!take(x, &n, ~0ull, out))
 		put_member(x, sequence, &n);
 }

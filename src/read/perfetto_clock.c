@@ -3,7 +3,10 @@
 
 #include "base/sort.h"
 
-enum { CLOCKS_MAX = 32 }; /* of a snapshot: pairs are kept, so their number is squared */
+enum {
+	CLOCKS_MAX = 32,    /* of a snapshot: pairs are kept, so their number is squared */
+	COUNTING_MAX = 128, /* of a sequence: twice those it has of its own */
+};
 
 /* Clocks below 64 and from 128 on are the whole trace's, the others of one sequence. */
 static uint64_t key_of(uint32_t sequence, uint32_t clock)
@@ -68,9 +71,11 @@ static reading read_clock(assay_str message)
 static perfetto_counting *counting(perfetto *x, uint32_t sequence, uint32_t id)
 {
 	perfetto_sequence *s = &x->sequences.p[sequence];
+	if (s->clock_asked < s->clocks.n && s->clocks.p[s->clock_asked].id == id)
+		return &s->clocks.p[s->clock_asked];
 	for (size_t i = 0; i < s->clocks.n; i++)
 		if (s->clocks.p[i].id == id)
-			return &s->clocks.p[i];
+			return &s->clocks.p[s->clock_asked = i];
 	return NULL;
 }
 
@@ -80,13 +85,14 @@ static void note_counting(perfetto *x, uint32_t sequence, const reading *r)
 	if (!c) {
 		if (r->unit == 1 && !r->incremental)
 			return;
-		if (x->sequences.p[sequence].clocks.n == CLOCKS_MAX) {
+		if (x->sequences.p[sequence].clocks.n == COUNTING_MAX) {
 			assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
 			return;
 		}
 		c = assay_push(&x->sequences.p[sequence].clocks);
+		c->pair = 0;
 	}
-	*c = (perfetto_counting){r->id, r->incremental, r->unit, r->time * r->unit};
+	*c = (perfetto_counting){r->id, r->incremental, r->unit, r->time * r->unit, c->pair};
 }
 
 void perfetto_snapshot(perfetto *x, uint32_t sequence, assay_str message)
@@ -160,6 +166,21 @@ static uint64_t advance(perfetto_counting *c, uint64_t value)
 	return t;
 }
 
+/* From a clock to that of rows. What leads there from one that counts is asked for once. */
+static bool to_rows(perfetto *x, uint32_t sequence, uint32_t clock, perfetto_counting *counts,
+		    uint64_t *t)
+{
+	uint64_t from = key_of(sequence, clock), to = key_of(sequence, x->clocks.trace);
+	if (counts && counts->pair) {
+		*t = convert(&x->clocks.pairs.p[counts->pair - 1], *t);
+		return true;
+	}
+	const perfetto_pair *p = counts ? pair_of(&x->clocks, from, to) : NULL;
+	if (p)
+		counts->pair = (uint32_t)(p - x->clocks.pairs.p) + 1;
+	return lead(&x->clocks, from, to, t) || clock < PF_SEQUENCE_CLOCKS;
+}
+
 bool perfetto_time(perfetto *x, uint32_t sequence, uint32_t clock, uint64_t value, int64_t *out)
 {
 	const int64_t most = 1ll << 61; /* sums and differences of a few must fit */
@@ -173,8 +194,7 @@ bool perfetto_time(perfetto *x, uint32_t sequence, uint32_t clock, uint64_t valu
 		x->clocks.trace = clock;
 		x->clocks.chosen = true;
 	}
-	uint64_t from = key_of(sequence, clock), to = key_of(sequence, x->clocks.trace);
-	if (from != to && !lead(&x->clocks, from, to, &t) && clock >= PF_SEQUENCE_CLOCKS)
+	if (clock != x->clocks.trace && !to_rows(x, sequence, clock, c, &t))
 		return false;
 	*out = (int64_t)t;
 	return *out >= -most && *out <= most;

@@ -285,6 +285,12 @@ static bool read_parts(perfetto *x, const perfetto_packet *p, assay_str message,
 		     .stack = ASSAY_NO_ROW};
 	x->notes.n = x->value[0].n = x->value[1].n = 0;
 	x->value_track[0].n = x->value_track[1].n = 0;
+	if (message.n == 2 && message.p[0] == (PF_EVENT_TYPE << 3 | ASSAY_WIRE_VARINT) &&
+	    message.p[1] >=
+		    0) { /* as every second is: the end of a slice of its sequence's track */
+		e->type = (unsigned)message.p[1];
+		return true;
+	}
 	for (assay_field f; take_short_notes(x, &c), assay_proto_next_padded(&c, &f);) {
 		if (f.number < ASSAY_COUNT_OF(is_rare) && is_rare[f.number])
 			take_rare(x, p->sequence, e, &f);

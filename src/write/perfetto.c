@@ -430,6 +430,7 @@ static bool perfetto_write(const assay_run *run, FILE *out, assay_left_out *left
 	assay_map_free(&seen);
 	assay_map_free(&p.named);
 	assay_map_free(&p.event_calls);
+	assay_map_free(&p.texts);
 	assay_vec_free(&p.frames);
 	assay_protow_free(&p.interned);
 	assay_protow_free(&p.w);

@@ -41,21 +41,27 @@ typedef struct perfetto_made_args {
 } perfetto_made_args;
 enum { PERFETTO_MADE_ARGS = 1024 };
 
-/* An event that waits to be written. */
+/* An event that waits to be written, or the beginning or end of a long line of them. */
 typedef struct perfetto_event {
-	item it;
-	uint64_t uuid;
-	int64_t ts;
-	uint8_t type;
-	uint32_t sequence, category, name, stack; /* but for the first: numbers in the sequence */
+	uint64_t uuid; /* of its track; 0: the line's */
+	uint64_t time; /* since the last of the line by the line's clock; by another since 1970 */
+	uint32_t row, sequence, category, name, stack; /* the last three: numbers in the sequence */
+	uint8_t table, type;
+	uint8_t clock; /* that the packet must name; of a beginning, the line's */
 	perfetto_args args;
 } perfetto_event;
+enum { PERFETTO_LINE_BEGIN = 0x80, PERFETTO_LINE_END }; /* types of our own */
 
-/* Events that are written together, with heads in perfetto.w. */
-typedef struct perfetto_batch {
-	assay_vec(perfetto_event) events;
-	assay_vec(size_t) heads; /* by block of them: where its head begins */
-} perfetto_batch;
+/* What one track is told in a row. A long one has a clock that counts from event to event, and its
+ * track is its sequence's default. */
+typedef struct perfetto_line {
+	uint64_t uuid, last;
+	uint32_t source;
+	uint8_t clock; /* 0: none */
+} perfetto_line;
+
+/* Events that are written together; what their sequences must know first stands in perfetto.w. */
+typedef assay_vec(perfetto_event) perfetto_batch;
 
 /* Annotations that have a column. */
 #define PERFETTO_KEYS(X)                                                                           \
@@ -135,6 +141,10 @@ typedef struct perfetto {
 	perfetto_named *lasting;          /* PERFETTO_NAMED */
 	uint32_t *keys;                   /* PF_KEY_COUNT for each sequence, 0: not told yet */
 	perfetto_batch now;               /* not written yet */
+	perfetto_line line;               /* the last of them are on */
+	uint8_t *clocks;                  /* by sequence: how many of its clocks are in use */
+	assay_map texts;                  /* of arguments, by hash: met once */
+	bool fresh;                       /* an argument of the event was such a text */
 	assay_protow args;                /* of these events */
 	assay_vec(uint32_t) frames;       /* of one stack */
 	uint32_t batch;                   /* of events */
@@ -155,6 +165,8 @@ void perfetto_flush(perfetto *p);
 void perfetto_flush_some(perfetto *p); /* when there is much */
 /* Nanoseconds since 1970 where they are known, so that inputs line up. */
 uint64_t perfetto_absolute(const perfetto *p, uint32_t source, int64_t ts);
+/* The packet that tells the sequence what was interned, if anything was. */
+void perfetto_tell_interned(perfetto *p, uint32_t source);
 /* The number that stands in the sequence for what has this hash; *is_new: it is to be told. */
 uint32_t perfetto_number(perfetto *p, uint32_t field, uint64_t hash, bool *is_new);
 /* The same for a text; the packet tells it the first time. */

@@ -13,6 +13,7 @@ void perfetto_start_keys(perfetto *p)
 	p->keys = assay_alloc(&p->scratch, sequences * PF_KEY_COUNT * sizeof *p->keys);
 	p->made = assay_alloc(&p->scratch, PERFETTO_MADE_ARGS * sizeof *p->made);
 	p->lasting = assay_alloc(&p->scratch, PERFETTO_NAMED * sizeof *p->lasting);
+	p->clocks = assay_alloc(&p->scratch, sequences * sizeof *p->clocks);
 }
 
 static const char *const key_name[] = {
@@ -62,6 +63,27 @@ static void note_text(perfetto *p, perfetto_key key, assay_str text)
 	assay_protow_close(&p->w, mark);
 }
 
+/* A text gets a number when it is met again: most that are met once never are. */
+static void put_text(perfetto *p, assay_str text)
+{
+	enum { SHORT = 2 }; /* no longer than a number */
+	uint64_t of[2] = {p->sequence, assay_hash(text.p, text.n, 0)};
+	uint32_t *met =
+		text.n > SHORT ? assay_map_at(&p->texts, assay_hash(of, sizeof of, 0)) : NULL;
+	bool again = met && *met != ASSAY_MAP_ABSENT;
+	if (again) {
+		assay_protow_varint(&p->args, PF_NOTE_TEXT_IID,
+				    perfetto_intern(p, PF_INTERNED_TEXT, text));
+		return;
+	}
+	assay_protow_string(&p->args, PF_NOTE_TEXT, text);
+	if (met)
+		*met = 1;
+	p->fresh |= met != NULL;
+}
+
+/* Lists and objects are texts with numbers, which is how a reader knows them: a text that could be
+ * taken for one goes as JSON, as do values of other kinds. */
 static void put_member(perfetto *p, assay_str key, assay_str raw)
 {
 	int64_t i;
@@ -70,9 +92,13 @@ static void put_member(perfetto *p, assay_str key, assay_str raw)
 	assay_arena *a = &p->one;
 	size_t mark =
 		open_note(w, perfetto_intern(p, PF_INTERNED_KEY, assay_json_unescape(a, key)));
-	if (raw.n >= 2 && raw.p[0] == '"')
-		assay_protow_string(w, PF_NOTE_TEXT,
-				    assay_json_unescape(a, (assay_str){raw.p + 1, raw.n - 2}));
+	assay_str text = raw.n >= 2 && raw.p[0] == '"'
+				 ? assay_json_unescape(a, (assay_str){raw.p + 1, raw.n - 2})
+				 : (assay_str){0};
+	if (PF_IS_STRUCTURE(raw))
+		assay_protow_varint(w, PF_NOTE_TEXT_IID, perfetto_intern(p, PF_INTERNED_TEXT, raw));
+	else if (raw.n >= 2 && raw.p[0] == '"' && !PF_IS_STRUCTURE(text))
+		put_text(p, text);
 	else if (assay_str_i64(raw, &i))
 		assay_protow_varint(w, PF_NOTE_INT, (uint64_t)i);
 	else if (assay_str_f64(raw, &f))
@@ -99,9 +125,11 @@ perfetto_args perfetto_make_args(perfetto *p, assay_sid args)
 		return (perfetto_args){0};
 	if (known->args == args && known->sequence == p->sequence && known->batch == p->batch)
 		return known->made;
-	*known = (perfetto_made_args){args, p->sequence, p->batch,
-				      perfetto_make_text_args(p, assay_text(p->run, args))};
-	return known->made;
+	p->fresh = false;
+	perfetto_args made = perfetto_make_text_args(p, assay_text(p->run, args));
+	if (!p->fresh)
+		*known = (perfetto_made_args){args, p->sequence, p->batch, made};
+	return made;
 }
 
 void perfetto_note_args(perfetto *p, perfetto_args args)

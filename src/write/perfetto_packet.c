@@ -45,6 +45,12 @@ void perfetto_close_packet(perfetto *p, size_t packet)
 	assay_protow_close(&p->w, packet);
 }
 
+void perfetto_tell_interned(perfetto *p, uint32_t source)
+{
+	if (p->interned.out.n)
+		perfetto_close_packet(p, perfetto_open_packet(p, source));
+}
+
 uint64_t perfetto_absolute(const perfetto *p, uint32_t source, int64_t ts)
 {
 	int64_t at = assay_wrap_add(assay_source_absolute(&p->at, source, ts), p->moved);

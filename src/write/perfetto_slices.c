@@ -1,8 +1,8 @@
 /* Slices of Perfetto's format, lane by lane.
  *
  * Which lane an event is on, and what its sequence must be told first, is found in order; these
- * packets are the head of a block of events. The events themselves are written when so many blocks
- * are full, at the same time and beside the search for the next, and follow their heads. */
+ * packets are the head of a batch of events. The events themselves are written when the batch is
+ * full, in blocks at the same time and beside the search for the next, and follow their head. */
 #include "write/perfetto.h"
 
 #include <stdlib.h>
@@ -134,29 +134,29 @@ static const char *item_category(const perfetto *p, const item *it)
 /* Behind the annotations that have a column come those that do not. */
 static void put_details(perfetto *p, const perfetto_event *e)
 {
-	const item *it = &e->it;
+	uint32_t row = e->row;
 	perfetto_args args = e->args;
-	switch ((item_table)it->table) {
+	switch ((item_table)e->table) {
 	case ON_HOST:
-		perfetto_note_host(p, it->row, args);
-		host_flows(p, it->row);
+		perfetto_note_host(p, row, args);
+		host_flows(p, row);
 		break;
 	case ON_GPU:
-		perfetto_note_gpu(p, it->row, args);
-		gpu_flows(p, it->row);
+		perfetto_note_gpu(p, row, args);
+		gpu_flows(p, row);
 		break;
 	case ON_SYNC:
-		perfetto_note_sync(p, it->row, args);
+		perfetto_note_sync(p, row, args);
 		break;
 	case ON_MARK:
-		perfetto_note_mark(p, it->row, args);
+		perfetto_note_mark(p, row, args);
 		break;
 	case ON_ARRIVAL:
-		assay_protow_fixed64(&p->w, PF_EVENT_FLOW_END, wait_flow(it->row));
+		assay_protow_fixed64(&p->w, PF_EVENT_FLOW_END, wait_flow(row));
 		break;
 	case ON_WAIT:
 	case ON_HOST_WAIT:
-		perfetto_note_wait(p, it->row);
+		perfetto_note_wait(p, row);
 		break;
 	case ON_LOOK:
 		perfetto_note_args(p, args);
@@ -168,25 +168,60 @@ static void put_details(perfetto *p, const perfetto_event *e)
 
 enum { BLOCK = 1024, BLOCKS = 16, ARGS_MOST = 8 << 20 };
 
+static void put_clock(assay_protow *w, uint32_t id, uint64_t time, bool incremental)
+{
+	size_t clock = assay_protow_open(w, PF_CLOCKS_CLOCK);
+	assay_protow_varint(w, PF_CLOCK_ID, id);
+	assay_protow_varint(w, PF_CLOCK_TIME, time);
+	assay_protow_nonzero(w, PF_CLOCK_INCREMENTAL, incremental);
+	assay_protow_close(w, clock);
+}
+
+/* What packets of the sequence that say nothing else are on, and by which clock; at the end
+ * nothing, so that it is the trace's own. */
+static void put_line(assay_protow *w, const perfetto_event *e)
+{
+	size_t defaults = assay_protow_open(w, PF_PACKET_DEFAULTS);
+	if (e->type == PERFETTO_LINE_BEGIN) {
+		size_t event = assay_protow_open(w, PF_DEFAULT_EVENT);
+		assay_protow_varint(w, PF_EVENT_TRACK, e->uuid);
+		assay_protow_close(w, event);
+		assay_protow_varint(w, PF_DEFAULT_CLOCK, e->clock);
+	}
+	assay_protow_close(w, defaults);
+	if (e->type == PERFETTO_LINE_END)
+		return;
+	size_t clocks = assay_protow_open(w, PF_PACKET_CLOCKS);
+	put_clock(w, PF_BOOTTIME, e->time, false);
+	put_clock(w, e->clock, e->time, true);
+	assay_protow_close(w, clocks);
+}
+
 static void put_event(perfetto *p, const perfetto_event *e)
 {
-	uint32_t source = p->t->track.source[e->it.track];
+	assay_protow *w = &p->w;
 	p->sequence = e->sequence;
-	size_t packet = assay_protow_open(&p->w, PF_TRACE_PACKET);
-	assay_protow_varint(&p->w, PF_PACKET_SEQUENCE, p->sequence);
-	assay_protow_varint(&p->w, PF_PACKET_FLAGS, PF_STATE_NEEDED);
-	assay_protow_varint(&p->w, PF_PACKET_TIMESTAMP, perfetto_absolute(p, source, e->ts));
-	size_t event = assay_protow_open(&p->w, PF_PACKET_EVENT);
-	assay_protow_varint(&p->w, PF_EVENT_TYPE, e->type);
-	assay_protow_varint(&p->w, PF_EVENT_TRACK, e->uuid);
+	size_t packet = assay_protow_open(w, PF_TRACE_PACKET);
+	assay_protow_varint(w, PF_PACKET_SEQUENCE, p->sequence);
+	assay_protow_varint(w, PF_PACKET_FLAGS, PF_STATE_NEEDED);
+	if (e->type >= PERFETTO_LINE_BEGIN) {
+		put_line(w, e);
+		assay_protow_close(w, packet);
+		return;
+	}
+	assay_protow_varint(w, PF_PACKET_TIMESTAMP, e->time);
+	assay_protow_nonzero(w, PF_PACKET_CLOCK_ID, e->clock);
+	size_t event = assay_protow_open(w, PF_PACKET_EVENT);
+	assay_protow_varint(w, PF_EVENT_TYPE, e->type);
+	assay_protow_nonzero(w, PF_EVENT_TRACK, e->uuid);
 	if (e->type != PF_SLICE_END) {
-		assay_protow_varint(&p->w, PF_EVENT_CATEGORY_IID, e->category);
-		assay_protow_varint(&p->w, PF_EVENT_NAME_IID, e->name);
-		assay_protow_nonzero(&p->w, PF_EVENT_STACK_IID, e->stack);
+		assay_protow_varint(w, PF_EVENT_CATEGORY_IID, e->category);
+		assay_protow_varint(w, PF_EVENT_NAME_IID, e->name);
+		assay_protow_nonzero(w, PF_EVENT_STACK_IID, e->stack);
 		put_details(p, e);
 	}
-	assay_protow_close(&p->w, event);
-	assay_protow_close(&p->w, packet);
+	assay_protow_close(w, event);
+	assay_protow_close(w, packet);
 }
 
 /* Writers of blocks: each has what it writes for its own, and looks up the rest. */
@@ -205,18 +240,15 @@ static void write_block(void *ctx, unsigned worker, uint64_t block)
 	perfetto *w = &c->worker[worker];
 	size_t from = block * BLOCK, to = from + BLOCK;
 	w->w.out.n = 0;
-	for (size_t i = from; i < to && i < c->batch.events.n; i++)
-		put_event(w, &c->batch.events.p[i]);
+	for (size_t i = from; i < to && i < c->batch.n; i++)
+		put_event(w, &c->batch.p[i]);
 }
 
 static bool join_block(void *ctx, unsigned worker, uint64_t block)
 {
 	struct perfetto_crew *c = ctx;
 	const assay_protow *events = &c->worker[worker].w;
-	size_t from = c->batch.heads.p[block];
-	size_t to = block + 1 < c->batch.heads.n ? c->batch.heads.p[block + 1] : c->head.out.n;
-	if (to > from)
-		fwrite(c->head.out.p + from, 1, to - from, c->p->out);
+	(void)block;
 	fwrite(events->out.p, 1, events->out.n, c->p->out);
 	return true;
 }
@@ -224,7 +256,9 @@ static bool join_block(void *ctx, unsigned worker, uint64_t block)
 static void write_batch(void *arg)
 {
 	struct perfetto_crew *c = arg;
-	assay_turns_run(&(assay_turns){.tasks = c->batch.heads.n,
+	if (c->head.out.n)
+		fwrite(c->head.out.p, 1, c->head.out.n, c->p->out);
+	assay_turns_run(&(assay_turns){.tasks = (c->batch.n + BLOCK - 1) / BLOCK,
 				       .threads = c->threads,
 				       .ctx = c,
 				       .work = write_block,
@@ -241,15 +275,16 @@ static void swap_bytes(assay_protow *a, assay_protow *b)
 static void write_events(perfetto *p)
 {
 	struct perfetto_crew *c = p->crew;
+	perfetto_tell_interned(p, p->line.source);
 	assay_beside_join(&c->writing);
-	if (!p->now.events.n)
+	if (!p->now.n)
 		return;
 	perfetto_batch written = c->batch;
 	c->batch = p->now;
 	p->now = written;
 	swap_bytes(&c->head, &p->w);
 	swap_bytes(&c->args, &p->args);
-	p->now.events.n = p->now.heads.n = p->w.out.n = p->args.out.n = 0;
+	p->now.n = p->w.out.n = p->args.out.n = 0;
 	p->batch++;
 	for (unsigned i = 0; i < c->threads; i++) {
 		assay_protow out = c->worker[i].w;
@@ -275,8 +310,7 @@ static void end_crew(perfetto *p)
 	assay_beside_join(&c->writing);
 	for (unsigned i = 0; i < c->threads; i++)
 		assay_protow_free(&c->worker[i].w);
-	assay_vec_free(&c->batch.events);
-	assay_vec_free(&c->batch.heads);
+	assay_vec_free(&c->batch);
 	assay_protow_free(&c->head);
 	assay_protow_free(&c->args);
 }
@@ -284,7 +318,7 @@ static void end_crew(perfetto *p)
 static void number_look(perfetto *p, perfetto_event *e)
 {
 	const assay_sample_table *s = &p->t->sample;
-	uint32_t row = e->it.row;
+	uint32_t row = e->row;
 	assay_arena_reset(&p->one);
 	e->name = perfetto_intern(p, PF_INTERNED_NAME,
 				  assay_str_of(assay_look_name(&p->one, p->run, row)));
@@ -306,10 +340,9 @@ static uint32_t number_stack(perfetto *p, const item *it)
 		       : 0;
 }
 
-/* Numbers of its name, category and arguments, which the sequence is told before the block. */
-static void number_texts(perfetto *p, perfetto_event *e)
+/* Numbers of its name, category and arguments, which the sequence is told before the batch. */
+static void number_texts(perfetto *p, const item *it, perfetto_event *e)
 {
-	const item *it = &e->it;
 	assay_sid name = item_name(p, it);
 	assay_str text = name ? assay_text(p->run, name) : assay_str_of(fixed_name(p, it));
 	e->category = perfetto_intern_lasting(p, PF_INTERNED_CATEGORY,
@@ -327,22 +360,56 @@ static void number_texts(perfetto *p, perfetto_event *e)
 							       : 0);
 }
 
-static void add_event(perfetto *p, const item *it, uint64_t uuid, int type, int64_t ts)
+static void add_event(perfetto *p, const item *it, int type, int64_t ts)
 {
-	uint32_t source = p->t->track.source[it->track];
-	perfetto_event e = {.it = *it, .uuid = uuid, .ts = ts, .type = (uint8_t)type};
-	if (p->now.events.n == BLOCK * BLOCKS || p->args.out.n > ARGS_MOST)
+	perfetto_line *l = &p->line;
+	perfetto_event e = {.row = it->row,
+			    .table = it->table,
+			    .sequence = p->sequence,
+			    .type = (uint8_t)type,
+			    .uuid = l->clock ? 0 : l->uuid,
+			    .time = perfetto_absolute(p, l->source, ts)};
+	if (p->now.n >= BLOCK * BLOCKS || p->args.out.n > ARGS_MOST)
 		write_events(p);
-	if (p->now.events.n % BLOCK == 0)
-		*assay_push(&p->now.heads) = p->now.events.n ? p->w.out.n : 0;
-	e.sequence = perfetto_sequence_of(p, source);
-	p->sequence = e.sequence;
-	perfetto_tell_keys(p);
+	if (l->clock && e.time >= l->last) {
+		uint64_t last = l->last;
+		l->last = e.time;
+		e.time -= last;
+	} else if (l->clock) {
+		e.clock = PF_BOOTTIME; /* the line's cannot go back */
+	}
 	if (type != PF_SLICE_END)
-		number_texts(p, &e);
-	if (p->interned.out.n)
-		perfetto_close_packet(p, perfetto_open_packet(p, source));
-	*assay_push(&p->now.events) = e;
+		number_texts(p, it, &e);
+	*assay_push(&p->now) = e;
+}
+
+enum { LONG_LINE = 64 }; /* worth the two packets more */
+
+static void begin_line(perfetto *p, const item *first, size_t n, unsigned lane, assay_map *seen)
+{
+	uint32_t source = p->t->track.source[first->track];
+	perfetto_tell_interned(p, p->line.source);
+	p->line = (perfetto_line){.source = source};
+	p->line.uuid = perfetto_lane_track(p, first, lane, seen);
+	p->line.last = perfetto_absolute(p, source, first->ts);
+	p->sequence = perfetto_sequence_of(p, source);
+	perfetto_tell_keys(p);
+	uint8_t *used = &p->clocks[p->sequence];
+	if (n < LONG_LINE || *used == PF_TRACE_CLOCKS - PF_SEQUENCE_CLOCKS)
+		return;
+	p->line.clock = (uint8_t)(PF_SEQUENCE_CLOCKS + (*used)++);
+	*assay_push(&p->now) = (perfetto_event){.type = PERFETTO_LINE_BEGIN,
+						.sequence = p->sequence,
+						.uuid = p->line.uuid,
+						.clock = p->line.clock,
+						.time = p->line.last};
+}
+
+static void end_line(perfetto *p)
+{
+	if (p->line.clock)
+		*assay_push(&p->now) =
+			(perfetto_event){.type = PERFETTO_LINE_END, .sequence = p->sequence};
 }
 
 /* ------------------------------------------------------------------ lanes */
@@ -386,11 +453,11 @@ typedef assay_vec(item) item_list;
 typedef assay_vec(uint32_t) which_list; /* items by their numbers */
 
 /* End every open slice that is over by ts (all of them at INT64_MAX), innermost first. */
-static void close_until(perfetto *p, item_list *open, uint64_t uuid, int64_t ts)
+static void close_until(perfetto *p, item_list *open, int64_t ts)
 {
 	while (open->n && open->p[open->n - 1].end <= ts) {
 		item it = open->p[--open->n];
-		add_event(p, &it, uuid, PF_SLICE_END, it.end);
+		add_event(p, &it, PF_SLICE_END, it.end);
 	}
 }
 
@@ -400,7 +467,7 @@ static void draw_lane(perfetto *p, const uint32_t *which, size_t n, which_list *
 {
 	item_list open = {0};
 	item first = item_at(p, which[0]);
-	uint64_t uuid = perfetto_lane_track(p, &first, lane, seen);
+	begin_line(p, &first, n, lane, seen);
 	for (size_t i = 0; i < n; i++) {
 		item one = item_at(p, which[i]), *it = &one;
 		bool nests =
@@ -408,7 +475,7 @@ static void draw_lane(perfetto *p, const uint32_t *which, size_t n, which_list *
 		/* started and stopped by id: between others it would push them off their line */
 		bool strays = lane == 0 && it->table == ON_HOST &&
 			      p->t->host.kind[it->row] == ASSAY_HOST_PROCESS_RANGE;
-		close_until(p, &open, uuid, it->ts);
+		close_until(p, &open, it->ts);
 		if (strays || (open.n && (!nests || it->end > open.p[open.n - 1].end))) {
 			*assay_push(rest) = which[i];
 			continue;
@@ -418,13 +485,14 @@ static void draw_lane(perfetto *p, const uint32_t *which, size_t n, which_list *
 			(it->end == it->ts && (it->table == ON_LOOK ||
 					       (it->table == ON_HOST &&
 						p->t->host.kind[it->row] == ASSAY_HOST_INSTANT)));
-		add_event(p, it, uuid, instant ? PF_INSTANT : PF_SLICE_BEGIN, it->ts);
+		add_event(p, it, instant ? PF_INSTANT : PF_SLICE_BEGIN, it->ts);
 		if (!instant && it->end == it->ts)
-			add_event(p, it, uuid, PF_SLICE_END, it->end);
+			add_event(p, it, PF_SLICE_END, it->end);
 		else if (!instant)
 			*assay_push(&open) = *it;
 	}
-	close_until(p, &open, uuid, INT64_MAX);
+	close_until(p, &open, INT64_MAX);
+	end_line(p);
 	assay_vec_free(&open);
 }
 
@@ -530,7 +598,6 @@ void perfetto_put_slices(perfetto *p, assay_map *seen)
 	assay_pages_free(order);
 	free_items(p);
 	assay_vec_free(&p->arrivals);
-	assay_vec_free(&p->now.events);
-	assay_vec_free(&p->now.heads);
+	assay_vec_free(&p->now);
 	assay_protow_free(&p->args);
 }

@@ -32,26 +32,42 @@ kinds = Counter(str(g.edges[e]["object"].type) for e in g.edges)
 print(ok, len(g.critical_path_nodes), len(g.critical_path_edges_set), sorted(kinds.items()))
 """
 
-PERFETTO = r"""
-import sys, collections
+# Packets of a trace, events with their track and time: what they leave out is their sequence's default, and its clocks count on.
+PACKETS = r"""
+import sys, collections, json
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as p
-t = p.Trace(); t.ParseFromString(open(sys.argv[1], "rb").read())
+
+def packets(path):
+    t = p.Trace(); t.ParseFromString(open(path, "rb").read())
+    defaults, clocks = {}, {}
+    for k in t.packet:
+        q = k.trusted_packet_sequence_id
+        for c in k.clock_snapshot.clocks:
+            if c.is_incremental: clocks[q, c.clock_id] = c.timestamp
+        if k.HasField("trace_packet_defaults"): defaults[q] = k.trace_packet_defaults
+        d = defaults.get(q, p.TracePacketDefaults())
+        clock, time = k.timestamp_clock_id or d.timestamp_clock_id, k.timestamp
+        if (q, clock) in clocks and k.HasField("timestamp"): time = clocks[q, clock] = clocks[q, clock] + time
+        e = k.track_event
+        yield k, q, e, e.track_uuid if e.HasField("track_uuid") else d.track_event_defaults.track_uuid, time
+"""
+
+PERFETTO = PACKETS + r"""
 tracks, names, stacks, last, start, end, bad = set(), set(), collections.Counter(), {}, {}, {}, collections.Counter()
 begun = 0
-for k in t.packet:
+for k, q, e, track, time in packets(sys.argv[1]):
     tracks.add(k.track_descriptor.uuid) if k.HasField("track_descriptor") else None
     names.update(n.iid for n in k.interned_data.event_names)
     if not k.HasField("track_event"): continue
-    e = k.track_event
-    bad["unknown track"] += e.track_uuid not in tracks
+    bad["unknown track"] += track not in tracks
     bad["unknown name"] += bool(e.name_iid) and e.name_iid not in names
     if e.type != p.TrackEvent.TYPE_COUNTER:
-        bad["time goes back"] += k.timestamp < last.get(e.track_uuid, 0); last[e.track_uuid] = k.timestamp
-    stacks[e.track_uuid] += (e.type == p.TrackEvent.TYPE_SLICE_BEGIN) - (e.type == p.TrackEvent.TYPE_SLICE_END)
-    bad["end without begin"] += stacks[e.track_uuid] < 0
+        bad["time goes back"] += time < last.get(track, 0); last[track] = time
+    stacks[track] += (e.type == p.TrackEvent.TYPE_SLICE_BEGIN) - (e.type == p.TrackEvent.TYPE_SLICE_END)
+    bad["end without begin"] += stacks[track] < 0
     begun += e.type == p.TrackEvent.TYPE_SLICE_BEGIN
-    for f in e.flow_ids: bad["flow starts twice"] += f in start; start[f] = k.timestamp
-    for f in e.terminating_flow_ids: bad["flow ends twice"] += f in end; end[f] = k.timestamp
+    for f in e.flow_ids: bad["flow starts twice"] += f in start; start[f] = time
+    for f in e.terminating_flow_ids: bad["flow ends twice"] += f in end; end[f] = time
 bad["never ends"] = sum(stacks.values())
 bad["dangling flow"] = len(set(start) ^ set(end))
 bad["backward flow"] = sum(end[f] < start[f] for f in start if f in end)
@@ -60,23 +76,18 @@ print(begun, {k: v for k, v in bad.items() if v})
 
 
 # Times of slices by name, as Perfetto's own classes read a trace.
-SLICES = r"""
-import sys, collections, json
-from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as p
-t = p.Trace(); t.ParseFromString(open(sys.argv[1], "rb").read())
+SLICES = PACKETS + r"""
 names, cats, open_, sums = {}, {}, collections.defaultdict(list), collections.defaultdict(lambda: [0, 0])
-for k in t.packet:
-    q = k.trusted_packet_sequence_id
+for k, q, e, track, time in packets(sys.argv[1]):
     names.update({(q, n.iid): n.name for n in k.interned_data.event_names})
     cats.update({(q, n.iid): n.name for n in k.interned_data.event_categories})
-    e = k.track_event
     if not k.HasField("track_event"): continue
     if e.type == p.TrackEvent.TYPE_SLICE_BEGIN:
-        open_[e.track_uuid].append((k.timestamp, names[q, e.name_iid], cats[q, e.category_iids[0]]))
+        open_[track].append((time, names[q, e.name_iid], cats[q, e.category_iids[0]]))
     if e.type == p.TrackEvent.TYPE_SLICE_END:
-        ts, name, cat = open_[e.track_uuid].pop()
+        ts, name, cat = open_[track].pop()
         if cat in ("kernel", "memcpy", "memset"):
-            sums[name][0] += 1; sums[name][1] += k.timestamp - ts
+            sums[name][0] += 1; sums[name][1] += time - ts
 print(json.dumps(sorted([n, *v] for n, v in sums.items())))
 """
 
