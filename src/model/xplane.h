@@ -26,6 +26,13 @@ enum {
 };
 enum { XEVENT_META = 1, XEVENT_OFFSET_PS, XEVENT_DURATION_PS, XEVENT_STATS, XEVENT_OCCURRENCES };
 enum { XSTAT_META = 1, XSTAT_DOUBLE, XSTAT_UINT64, XSTAT_INT64, XSTAT_STR, XSTAT_BYTES, XSTAT_REF };
+/* A list or an object of JSON as a text that events refer to has a space in front: a text that
+ * looks like one has none. */
+enum { XSTAT_LIST_MARK = ' ' };
+static inline bool xstat_is_list(assay_str text)
+{
+	return text.n > 2 && text.p[0] == XSTAT_LIST_MARK && (text.p[1] == '[' || text.p[1] == '{');
+}
 enum {
 	XMETA_ID = 1,
 	XMETA_NAME,

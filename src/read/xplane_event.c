@@ -117,11 +117,22 @@ void xplane_stat_rest(xplane *x, assay_protow *to, uint32_t field, assay_str nam
 	assay_protow_free(&one);
 }
 
-/* A list or an object that was written as text comes back as what it was. */
+/* A list or an object that was written as text comes back as what it was. What may be one: texts in
+ * place, and references that are marked. Empty: not this. */
+static assay_str list_of(const xplane_value *v)
+{
+	assay_str s = v->text;
+	if (v->field == XSTAT_REF && xstat_is_list(s))
+		return (assay_str){s.p + 1, s.n - 1};
+	return v->field == XSTAT_STR && s.n >= 2 && (s.p[0] == '[' || s.p[0] == '{')
+		       ? s
+		       : (assay_str){0};
+}
+
 static bool add_json(assay_jsonw *w, assay_str s, assay_arena *scratch)
 {
 	assay_arena_reset(scratch);
-	return s.n >= 2 && (s.p[0] == '[' || s.p[0] == '{') && assay_jsonw_copy(w, s, scratch);
+	return s.n && assay_jsonw_copy(w, s, scratch);
 }
 
 void xplane_value_json(assay_jsonw *w, const xplane_value *v, assay_arena *scratch)
@@ -132,7 +143,7 @@ void xplane_value_json(assay_jsonw *w, const xplane_value *v, assay_arena *scrat
 		assay_jsonw_i64(w, NULL, v->num);
 	else if (v->field == XSTAT_UINT64)
 		assay_jsonw_u64(w, NULL, (uint64_t)v->num);
-	else if (v->field != XSTAT_STR || !add_json(w, v->text, scratch))
+	else if (!add_json(w, list_of(v), scratch))
 		assay_jsonw_str(w, NULL, v->text);
 }
 
@@ -140,10 +151,8 @@ void xplane_value_json(assay_jsonw *w, const xplane_value *v, assay_arena *scrat
  * kept beside their text. */
 static void add_value(xplane *x, const xplane_value *v)
 {
-	assay_str raw = v->text;
-	bool list = v->field == XSTAT_STR && raw.n >= 2 && raw.n <= TEXT_MAX &&
-		    (raw.p[0] == '[' || raw.p[0] == '{');
-	if (!list) {
+	assay_str raw = list_of(v).n ? v->text : (assay_str){0};
+	if (!raw.n || raw.n > TEXT_MAX) {
 		xplane_value_json(&x->args, v, &x->scratch);
 		return;
 	}

@@ -567,8 +567,8 @@ static void end_host(struct host_plane *h, xplane_writer *w)
 static void write_planes(xplane_writer *w)
 {
 	struct host_plane *host = assay_alloc(&w->scratch, sizeof *host);
-	xplane_sum_costs(w);
 	begin_host(host, w);
+	xplane_sum_costs(w);
 	xplane_write_devices(w);
 	end_host(host, w);
 	xplane_write_beside(w);

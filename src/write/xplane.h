@@ -70,12 +70,15 @@ void xplane_put_u64(xplane_out *p, const char *name, uint64_t v);
 void xplane_put_i64(xplane_out *p, const char *name, int64_t v);
 void xplane_put_f64(xplane_out *p, const char *name, double v);
 void xplane_put_ref(xplane_out *p, const char *name, assay_str text);
+void xplane_put_word(xplane_out *p, const char *name, const char *word); /* a constant, too */
 void xplane_put_str(xplane_out *p, const char *name, assay_str text);
 /* Members of a JSON object (args of a row), each as a stat. Stats that read back as such members
  * and are made here stand behind them, so that they keep their place when written again. */
 void xplane_put_args(xplane_out *p, const assay_run *run, assay_sid args);
 /* The event's name and time, behind its stats; at is from the line's start. */
 void xplane_end_event(xplane_out *p, assay_str name, int64_t at_ns, int64_t dur_ns);
+/* The same by the number that xplane_event_id() gave the name. */
+void xplane_end_event_as(xplane_out *p, uint64_t name, int64_t at_ns, int64_t dur_ns);
 void xplane_end_line(xplane_out *p, int64_t id, int64_t ts_ns, assay_str name);
 /* The same with a place among the viewer's rows. */
 void xplane_end_line_at(xplane_out *p, int64_t id, int64_t display, int64_t ts_ns, assay_str name);

@@ -14,6 +14,7 @@ typedef struct host {
 	xplane_out *out;
 	assay_map lines; /* low halves of line ids: the viewer's row numbers */
 	uint32_t next;   /* candidates for lines that need a number of ours */
+	uint32_t *names; /* by string of the run: number as the name of events; 0: not asked for */
 	bool amd;
 } host;
 
@@ -60,13 +61,25 @@ static int64_t thread_id(host *h, int64_t tid)
 	return tid;
 }
 
-static assay_str category(const xplane_writer *w, uint32_t row)
+static void put_category(const xplane_writer *w, xplane_out *p, uint32_t row)
 {
 	const assay_host_table *t = &w->t->host;
-	if (t->kind[row] == ASSAY_HOST_OTHER && t->detail[row] != ASSAY_NO_ROW &&
-	    w->t->other.cat[t->detail[row]])
-		return assay_text(w->run, w->t->other.cat[t->detail[row]]);
-	return assay_str_of(assay_host_kind_name[t->kind[row]]);
+	assay_sid own = t->kind[row] == ASSAY_HOST_OTHER && t->detail[row] != ASSAY_NO_ROW
+				? w->t->other.cat[t->detail[row]]
+				: 0;
+	if (own)
+		xplane_put_ref(p, "cat", assay_text(w->run, own));
+	else
+		xplane_put_word(p, "cat", assay_host_kind_name[t->kind[row]]);
+}
+
+static uint64_t event_name(host *h, assay_sid sid)
+{
+	assay_str name = assay_text(h->w->run, sid);
+	if (!h->names[sid])
+		h->names[sid] =
+			(uint32_t)xplane_event_id(h->out, name.n ? name : ASSAY_S("(no name)"));
+	return h->names[sid];
 }
 
 static void put_op(xplane_writer *w, xplane_out *p, uint32_t d)
@@ -168,14 +181,13 @@ static void put_row(host *h, uint32_t row, int64_t line_ts)
 	if (step != ASSAY_MAP_ABSENT)
 		put_step(w, h->out, step, t->args[row]);
 	xplane_put_group(w, h->out, xplane_host_step(w, row));
-	xplane_put_ref(h->out, "cat", category(w, row));
+	put_category(w, h->out, row);
 	xplane_put_args(h->out, w->run, t->args[row]);
 	if (assay_host_detail[t->kind[row]] == ASSAY_T_api && w->device_of.p[row] != ASSAY_NO_ROW)
 		xplane_put_u64(h->out, "device_id", w->device_of.p[row]);
-	assay_str name = assay_text(w->run, t->name[row]);
 	h->out->event_rest = xplane_rest(w, ASSAY_KEPT_HOST, row);
-	xplane_end_event(h->out, name.n ? name : ASSAY_S("(no name)"),
-			 xplane_time(w, track, t->ts[row]) - line_ts, length_of(w, row));
+	xplane_end_event_as(h->out, event_name(h, t->name[row]),
+			    xplane_time(w, track, t->ts[row]) - line_ts, length_of(w, row));
 }
 
 static int64_t end_of(const host *h, uint32_t row)
@@ -402,6 +414,7 @@ void xplane_make_host(xplane_writer *w, xplane_out *out)
 	int64_t *length = assay_pages_grow(NULL, n * sizeof *length + 1);
 	size_t *first = assay_alloc(&w->scratch, (t->track.n + 1) * sizeof *first);
 	host h = {.w = w, .out = out};
+	h.names = assay_pages_grow(NULL, (w->run->part.strings.str.n + 1) * sizeof *h.names);
 	out->w = w;
 	out->place = assay_pool_find(&w->run->part.strings, ASSAY_S(XPLANE_HOST));
 	xplane_expect(out, n);
@@ -430,6 +443,7 @@ void xplane_make_host(xplane_writer *w, xplane_out *out)
 	put_process(&h);
 	xplane_name_group(w, out);
 	assay_map_free(&h.lines);
+	assay_pages_free(h.names);
 	assay_pages_free(length);
 	assay_pages_free(rows);
 }

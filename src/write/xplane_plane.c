@@ -114,6 +114,14 @@ void xplane_put_ref(xplane_out *p, const char *name, assay_str text)
 	end_stat(p);
 }
 
+void xplane_put_word(xplane_out *p, const char *name, const char *word)
+{
+	uint64_t id = constant_id(p, name);
+	if (stamp_stat(p, id))
+		assay_protow_pair(&p->event, XEVENT_STATS, XSTAT_META, id, XSTAT_REF,
+				  constant_id(p, word));
+}
+
 void xplane_put_str(xplane_out *p, const char *name, assay_str text)
 {
 	if (!begin_stat(p, assay_str_of(name)))
@@ -139,14 +147,21 @@ static void value_text(xplane_out *p, assay_str s)
 		assay_protow_string(&p->stat, XSTAT_STR, s);
 }
 
-/* A list or an object as its text, in one form whatever the input's; false when it is neither. */
+/* A list or an object as its text, in one form whatever the input's; false when it is neither. The
+ * same few come again and again, so it is by reference, and told from other texts by the space in
+ * front; in place when it is long. */
 static bool value_list(xplane_out *p, assay_str json)
 {
 	p->text.out.n = 0;
 	p->text.comma = false;
+	*assay_push(&p->text.out) = XSTAT_LIST_MARK;
 	if (!looks_like_json(json) || !assay_jsonw_copy(&p->text, json, &p->scratch))
 		return false;
-	assay_protow_string(&p->stat, XSTAT_STR, assay_jsonw_text(&p->text));
+	assay_str text = assay_jsonw_text(&p->text);
+	if (text.n <= SHARED_TEXT_MAX)
+		value_ref(p, text);
+	else
+		assay_protow_string(&p->stat, XSTAT_STR, (assay_str){text.p + 1, text.n - 1});
 	return true;
 }
 
@@ -158,7 +173,7 @@ static void value_json(xplane_out *p, assay_str json)
 	double d;
 	if (json.n >= 2 && json.p[0] == '"') {
 		json = assay_json_unescape(&p->scratch, (assay_str){json.p + 1, json.n - 2});
-		if (json.n > SHARED_TEXT_MAX)
+		if (json.n > SHARED_TEXT_MAX || xstat_is_list(json))
 			value_text(p, json);
 		else
 			value_ref(p, json);
@@ -305,10 +320,15 @@ static char *room_for(xplane_out *p, size_t n)
 
 void xplane_end_event(xplane_out *p, assay_str name, int64_t at_ns, int64_t dur_ns)
 {
+	xplane_end_event_as(p, xplane_event_id(p, name), at_ns, dur_ns);
+}
+
+void xplane_end_event_as(xplane_out *p, uint64_t name, int64_t at_ns, int64_t dur_ns)
+{
 	enum { TAG = 1, HEAD = 3 * (TAG + ASSAY_VARINT_MAX) };
 	char head[HEAD] = {0}, *end = head;
 	*end++ = XEVENT_META << 3 | ASSAY_WIRE_VARINT;
-	end = assay_put_varint(end, xplane_event_id(p, name));
+	end = assay_put_varint(end, name);
 	*end++ = XEVENT_OFFSET_PS << 3 | ASSAY_WIRE_VARINT;
 	end = assay_put_varint(end, (uint64_t)at_ns * 1000);
 	*end++ = XEVENT_DURATION_PS << 3 | ASSAY_WIRE_VARINT;

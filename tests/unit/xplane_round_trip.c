@@ -127,6 +127,41 @@ static bool same(const assay_run *a, const assay_run *b, const char *table, cons
 	return false;
 }
 
+/* Lists are told from texts that look like them, in whichever way either is written. */
+TEST(lists_are_written_once_and_texts_that_look_like_them_stay_texts)
+{
+	enum { ROWS = 1000 };
+	static const char *const args[] = {
+		"\"Input Dims\": [[32, 1024, 4096], [1024, 4096], [4096]], \"o\": {\"a\": [1]}",
+		"\"ranks\": \"[0, 1]\", \"spaced\": \" [0, 1]\", \"open\": \" {\"",
+	};
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	run->part.source = assay_add(t, ASSAY_T_source);
+	for (uint32_t i = 0; i < ROWS; i++) {
+		uint32_t h = assay_add(t, ASSAY_T_host);
+		t->host.ts[h] = 10 * (int64_t)i;
+		t->host.dur[h] = 5;
+		t->host.name[h] = assay_sid_of(run, "aten::mul");
+		t->host.args[h] = assay_sid_of(run, args[i % 2]);
+		t->host.track[h] = assay_thread_track(&run->part, 9, 9);
+	}
+	char *bytes = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&bytes, &n);
+	CHECK(f && assay_write_run(&assay_writer_xplane, run, f, NULL, NULL));
+	fclose(f);
+	free(bytes);
+	CHECK(n < ROWS * 50);
+	assay_run *back = through_file(run);
+	CHECK_EQ(back->part.t.host.n, ROWS);
+	for (uint32_t i = 0; i < ROWS; i++)
+		CHECK(assay_str_is(assay_text(back, back->part.t.host.args[i]), args[i % 2]));
+	assay_run_free(back);
+	assay_run_free(run);
+	return 0;
+}
+
 /* Work in scopes, path by path. */
 static bool same_scopes(const assay_run *a, const assay_run *b)
 {
