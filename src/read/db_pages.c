@@ -32,7 +32,8 @@ bool assay_db_pages_open(assay_db_pages *f, const char *header, uint64_t bytes)
 }
 
 /* Pages of a file, from number n on: many when the walk goes forward, one when it jumps. */
-static bool load(struct assay_db_block *b, const assay_db_pages *f, uint32_t n)
+static bool __attribute__((noinline))
+load(struct assay_db_block *b, const assay_db_pages *f, uint32_t n)
 {
 	enum { AHEAD = 64 << 10 };
 	uint32_t many = AHEAD / f->size ? AHEAD / f->size : 1;
@@ -49,7 +50,7 @@ static bool load(struct assay_db_block *b, const assay_db_pages *f, uint32_t n)
 
 /* Text of page number n, counted from 1, until the next one at this level of the walk; NULL when
  * there is none. */
-static const char *page_at(assay_db_walk *w, int level, uint32_t n)
+static inline const char *page_at(assay_db_walk *w, int level, uint32_t n)
 {
 	const assay_db_pages *f = w->file;
 	struct assay_db_block *b = &w->block[level];
@@ -80,12 +81,21 @@ static const char *varint_slow(const char *p, const char *end, uint64_t *v)
 	return NULL;
 }
 
-/* Behind the number, or NULL. */
+/* Behind the number, or NULL. Lengths and ids of rows have two or three bytes. */
 static inline const char *varint(const char *p, const char *end, uint64_t *v)
 {
-	if (p < end && !(*p & 0x80)) {
-		*v = (unsigned char)*p;
+	const uint8_t *u = (const uint8_t *)p;
+	if (p < end && u[0] < 0x80) {
+		*v = u[0];
 		return p + 1;
+	}
+	if (end - p > 2 && u[1] < 0x80) {
+		*v = (uint64_t)(u[0] & 0x7f) << 7 | u[1];
+		return p + 2;
+	}
+	if (end - p > 2 && u[2] < 0x80) {
+		*v = (uint64_t)(u[0] & 0x7f) << 14 | (uint64_t)(u[1] & 0x7f) << 7 | u[2];
+		return p + 3;
 	}
 	return varint_slow(p, end, v);
 }
@@ -190,20 +200,21 @@ static bool decode(assay_db_walk *w, const char *p, uint64_t size)
 	if (!type_at || head > size)
 		return false;
 	const char *types_end = p + head, *at = types_end;
-	int i = 0;
-	for (; i < w->fields && type_at < types_end; i++) {
-		uint64_t type;
-		type_at = varint(type_at, types_end, &type);
+	int i = 0, fields = w->fields;
+	for (; i < fields && type_at < types_end; i++) {
+		uint64_t type = (uint8_t)*type_at;
+		type_at = type < 0x80 ? type_at + 1 : varint(type_at, types_end, &type);
 		if (!type_at)
 			return false;
 		uint64_t n = type_bytes(type);
 		if (n > (uint64_t)(end - at))
 			return false;
-		if (w->column_of[i] >= 0)
-			set_value(&w->value[w->column_of[i]], type, at);
+		int column = w->column_of[i];
+		if (column >= 0)
+			set_value(&w->value[column], type, at);
 		at += n;
 	}
-	for (; i < w->fields; i++)
+	for (; i < fields; i++)
 		if (w->column_of[i] >= 0)
 			w->value[w->column_of[i]].type = ASSAY_DB_NULL;
 	return true;
@@ -230,7 +241,8 @@ static bool read_row(assay_db_walk *w, const char *p, const char *end)
 }
 
 /* Text of a cell of the page on top, or NULL. */
-static const char *cell_at(const assay_db_walk *w, const char *page, uint32_t n, uint32_t header)
+static inline const char *cell_at(const assay_db_walk *w, const char *page, uint32_t n,
+				  uint32_t header)
 {
 	uint32_t first = (w->at[w->depth - 1].page == 1 ? HEADER : 0) + header;
 	uint64_t slot = first + 2ull * n;
