@@ -334,8 +334,6 @@ bool perfetto_header_read(perfetto *x, assay_str message, perfetto_header *out)
 	return !c.bad && !c.cut;
 }
 
-static void read_packet(perfetto *x, assay_str message);
-
 /* Packets in a packet, one level deep. */
 static void read_packed(perfetto *x, assay_field f)
 {
@@ -356,7 +354,7 @@ static void read_packed(perfetto *x, assay_field f)
 	assay_proto c = assay_proto_on((assay_str){(const char *)x->unpacked.p, x->unpacked.n});
 	for (assay_field g; assay_proto_next(&c, &g);)
 		if (g.number == PF_TRACE_PACKET && g.wire == ASSAY_WIRE_BYTES)
-			read_packet(x, g.bytes);
+			perfetto_packet_read(x, g.bytes);
 	assay_count(x->part, ASSAY_ISSUE_bad_record, !ok || c.bad || c.cut);
 	x->inside = false;
 }
@@ -435,7 +433,7 @@ static bool follow_sequence(perfetto *x, const frame *f, uint32_t sequence)
 	return !lost;
 }
 
-static void read_packet(perfetto *x, assay_str message)
+void perfetto_packet_read(perfetto *x, assay_str message)
 {
 	frame f;
 	if (!perfetto_header_read(x, message, &f)) {
@@ -469,7 +467,7 @@ bool perfetto_view_read(perfetto *x, assay_view v, size_t most, size_t *used)
 	for (; most && assay_proto_next(&c, &f); most--)
 		if (f.number == PF_TRACE_PACKET && f.wire == ASSAY_WIRE_BYTES) {
 			x->args_left += PF_ARGS_PER_BYTE * (uint64_t)f.whole.n;
-			read_packet(x, f.bytes);
+			perfetto_packet_read(x, f.bytes);
 		}
 	*used = (size_t)((const char *)c.p - v.p);
 	assay_count(x->part, ASSAY_ISSUE_bad_record, c.bad);

@@ -313,6 +313,7 @@ void perfetto_tell_progress(const perfetto *x);
 enum { PF_ARGS_PER_BYTE = 16 }; /* of the file, added to args_left */
 /* Its messages go to x->fields; false when it is none. */
 bool perfetto_header_read(perfetto *x, assay_str message, perfetto_header *out);
+void perfetto_packet_read(perfetto *x, assay_str message);
 /* At most so many whole packets of the view, and what they take. False: what follows is no packet,
  * or is cut. */
 bool perfetto_view_read(perfetto *x, assay_view v, size_t most, size_t *used);

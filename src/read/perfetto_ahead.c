@@ -1,8 +1,9 @@
 /* Packets by several threads. Between two packets that say what numbers mean, those with an event
  * of the usual form need nothing of each other until they become rows: windows of them are taken
  * apart at the same time (base/pump.h), and the first reader makes the rows in order, as it does
- * alone. Any other packet ends this and is left to it, so rows do not depend on the number of
- * threads.
+ * alone. What tells of tracks, clocks and defaults changes nothing until then: it is kept as it is
+ * for its turn. Any other packet ends this and is left to the first, so rows do not depend on the
+ * number of threads.
  *
  * A reader ahead has strings of its own. Numbers of sequences stand for strings of the run, whose
  * texts it has as they were when this began: the run's pool grows meanwhile. */
@@ -22,6 +23,7 @@ typedef struct parsed {
 	uint32_t sequence, clock;
 	uint64_t time;
 	uint32_t args; /* in args; ASSAY_NO_ROW: none */
+	uint32_t kept; /* bytes of a packet in kept, when it is no event */
 	perfetto_event event;
 } parsed;
 
@@ -30,6 +32,7 @@ typedef struct worker {
 	assay_part part;
 	assay_vec(parsed) parsed;
 	assay_vec(perfetto_args) args;
+	assay_vec(char) kept;      /* packets that wait for their turn, one after the other */
 	assay_vec(assay_sid) ours; /* by string of its own: that of the run, 0: not asked for yet */
 	uint64_t start, end;       /* of the packets, in the file; equal: none */
 } worker;
@@ -74,6 +77,7 @@ void perfetto_crew_free(perfetto_crew *c)
 		assay_part_free(&w->part);
 		assay_vec_free(&w->parsed);
 		assay_vec_free(&w->args);
+		assay_vec_free(&w->kept);
 		assay_vec_free(&w->ours);
 	}
 	assay_vec_free(&c->texts);
@@ -103,24 +107,52 @@ static size_t align(void *ctx, const char *text, size_t n)
 	return n;
 }
 
+static bool can_wait(const perfetto *x)
+{
+	enum { LONGEST = 4096 };
+	for (size_t i = 0; i < x->fields.n; i++) {
+		uint32_t field = x->fields.p[i].number;
+		if ((field != PF_PACKET_DEFAULTS && field != PF_PACKET_CLOCKS &&
+		     field != PF_PACKET_TRACK) ||
+		    x->fields.p[i].bytes.n > LONGEST)
+			return false;
+	}
+	return x->fields.n;
+}
+
+static void keep(worker *w, assay_str message)
+{
+	*assay_push(&w->parsed) = (parsed){.kept = (uint32_t)message.n};
+	assay_vec_reserve(&w->kept, w->kept.n + message.n + ASSAY_PAD);
+	memcpy(w->kept.p + w->kept.n, message.p, message.n);
+	w->kept.n += message.n;
+}
+
 /* False for packets of any other form. */
 static bool parse_packet(worker *w, assay_str message)
 {
 	perfetto *x = &w->x;
 	perfetto_header h;
 	x->odd = false;
-	if (!perfetto_header_read(x, message, &h) || x->fields.n != 1 || !h.has_time ||
-	    x->fields.p[0].number != PF_PACKET_EVENT || h.cleared || h.dropped ||
+	if (!perfetto_header_read(x, message, &h) || h.cleared || h.dropped ||
 	    h.flags & PF_STATE_CLEARED)
+		return false;
+	bool waits = can_wait(x);
+	if (!waits && (x->fields.n != 1 || !h.has_time || x->fields.p[0].number != PF_PACKET_EVENT))
 		return false;
 	uint32_t sequence = assay_map_get(&x->sequence_of, h.sequence);
 	const perfetto_sequence *s =
 		sequence == ASSAY_MAP_ABSENT ? NULL : &x->sequences.p[sequence];
 	if (!s || (h.pid > 0 && s->writer != h.pid) || (h.flags & PF_STATE_NEEDED && !s->begun))
 		return false;
+	if (waits) {
+		keep(w, message);
+		return true;
+	}
 	parsed *p = assay_push(&w->parsed);
 	perfetto_args *a = assay_push(&w->args);
 	p->sequence = sequence;
+	p->kept = 0;
 	p->clock = h.clock;
 	p->time = h.time;
 	if (!perfetto_event_parse(x, sequence, x->fields.p[0].bytes, &p->event, a)) {
@@ -163,7 +195,7 @@ static void discard(void *ctx, unsigned n)
 	worker *w = ((perfetto_crew *)ctx)->worker[n];
 	if (w->part.strings.str.n > STRINGS_MAX)
 		forget_strings(w);
-	w->parsed.n = w->args.n = 0;
+	w->parsed.n = w->args.n = w->kept.n = 0;
 	w->start = w->end = 0;
 	w->x.args_left = ALLOWANCE;
 	w->part.issues[ASSAY_ISSUE_wide_value] = 0;
@@ -207,8 +239,13 @@ static void commit(void *ctx, unsigned n)
 		perfetto_view_read(x, v, SIZE_MAX, &(size_t){0});
 	} else {
 		x->args_left += PF_ARGS_PER_BYTE * bytes - asked;
-		for (size_t i = 0; i < w->parsed.n; i++)
-			place(c, w, &w->parsed.p[i]);
+		size_t kept = 0;
+		for (size_t i = 0; i < w->parsed.n; kept += w->parsed.p[i++].kept)
+			if (w->parsed.p[i].kept)
+				perfetto_packet_read(
+					x, (assay_str){w->kept.p + kept, w->parsed.p[i].kept});
+			else
+				place(c, w, &w->parsed.p[i]);
 	}
 	discard(c, n);
 	perfetto_tell_progress(x);

@@ -68,6 +68,43 @@ static void usual(maker *m, uint64_t i, unsigned type)
 	end_packet(m);
 }
 
+static void clock_at(maker *m, uint64_t id, uint64_t time)
+{
+	assay_protow_varint(&m->inner, PF_CLOCK_ID, id);
+	assay_protow_varint(&m->inner, PF_CLOCK_TIME, time);
+	assay_protow_nonzero(&m->inner, PF_CLOCK_INCREMENTAL, id != PF_BOOTTIME);
+	assay_protow_message(&m->message, PF_CLOCKS_CLOCK, &m->inner);
+}
+
+/* A track with a clock of its own as the sequence's default, what it tells, and no default. */
+static void line(maker *m, uint64_t i)
+{
+	uint64_t clock = PF_SEQUENCE_CLOCKS + i % 64;
+	frame(m, 2, PF_STATE_NEEDED, i);
+	thread(m, 100 + i, 1, 100 + i, "of a line");
+	assay_protow_varint(&m->packet, PF_PACKET_SEQUENCE, 2);
+	assay_protow_varint(&m->packet, PF_PACKET_FLAGS, PF_STATE_NEEDED);
+	clock_at(m, PF_BOOTTIME, 5000 + i);
+	clock_at(m, clock, 5000 + i);
+	assay_protow_message(&m->packet, PF_PACKET_CLOCKS, &m->message);
+	assay_protow_varint(&m->inner, PF_EVENT_TRACK, 100 + i);
+	assay_protow_message(&m->message, PF_DEFAULT_EVENT, &m->inner);
+	assay_protow_varint(&m->message, PF_DEFAULT_CLOCK, clock);
+	assay_protow_message(&m->packet, PF_PACKET_DEFAULTS, &m->message);
+	end_packet(m);
+	for (unsigned k = 0; k < 3; k++) {
+		frame(m, 2, PF_STATE_NEEDED, 10 + k);
+		assay_protow_varint(&m->message, PF_EVENT_TYPE, PF_INSTANT);
+		assay_protow_varint(&m->message, PF_EVENT_NAME_IID, 1 + k);
+		assay_protow_message(&m->packet, PF_PACKET_EVENT, &m->message);
+		end_packet(m);
+	}
+	assay_protow_varint(&m->packet, PF_PACKET_SEQUENCE, 2);
+	assay_protow_varint(&m->packet, PF_PACKET_FLAGS, PF_STATE_NEEDED);
+	assay_protow_bytes(&m->packet, PF_PACKET_DEFAULTS, ASSAY_S(""));
+	end_packet(m);
+}
+
 /* What ends a reading ahead, of many kinds. */
 static void unusual(maker *m, int i)
 {
@@ -121,6 +158,8 @@ static assay_run *read_with(const char *threads)
 			unusual(&m, (int)(i / 2500));
 		if (i % 2500 == 0)
 			say_far_key(&m);
+		if (i % 500 == 250)
+			line(&m, i);
 	}
 	setenv("ASSAY_THREADS", threads, 1);
 	assay_run *run = read_back(&m);
@@ -150,6 +189,18 @@ static uint64_t digest(const assay_run *run)
 	return sum;
 }
 
+/* How many have their three events on their own track, at their times. */
+static unsigned lines_of(const assay_run *run)
+{
+	const assay_tables *t = &run->part.t;
+	unsigned found = 0;
+	for (size_t i = 0; i < t->host.n; i++) {
+		int64_t line = t->track.tid[t->host.track[i]] - 100;
+		found += line > 0 && t->host.ts[i] == 5000 + line + 10 + 11 + 12;
+	}
+	return found;
+}
+
 TEST(packets_read_the_same_with_any_number_of_threads)
 {
 	static const char *const threads[] = {"1", "2", "3", "7"};
@@ -157,6 +208,7 @@ TEST(packets_read_the_same_with_any_number_of_threads)
 	for (size_t i = 0; i < ASSAY_COUNT_OF(threads); i++) {
 		assay_run *run = read_with(threads[i]);
 		CHECK(run && run->part.t.gpu.n > EVENTS / 4 && run->part.t.host.n > EVENTS / 4);
+		CHECK_EQ(lines_of(run), EVENTS / 500);
 		CHECK(run->part.issues[ASSAY_ISSUE_wide_value] > 100);
 		CHECK(run->part.issues[ASSAY_ISSUE_lost_records] &&
 		      run->part.issues[ASSAY_ISSUE_bad_record]);
