@@ -95,7 +95,7 @@ def rings_of_threads_that_ended_are_used_again_before_new_ones_are_made():
 @test
 def threads_for_which_there_is_no_ring_are_told_so_at_once_and_counted():
     said, c, rings = write("no room")
-    eq((said["known"], said["timeouts"], said["then"], said["refused"]), (1, 0, 0, 10))
+    eq((said["known"], said["slept"], said["then"], said["refused"]), (1, 0, 0, 10))
     eq(len(c.rows["RANGE"]), said["recorded"])
     eq([(r["why"], r["count"]) for r in c.rows["LOST"]], [(THREAD_LOST, 10)])
     eq((len(c.rows["END"]), rings), (1, 0))
