@@ -60,16 +60,18 @@ FIELDS = {
 class Capture:
     def __init__(self, path):
         self.rows, self.strings, self.bad, self.chunks = {t: [] for t in TYPES}, {0: ""}, 0, 0
+        self.numbers = []  # of its chunks
         self.codes, self.stacks = {}, {}  # by ring and id
         self.functions = {}  # file and name of native code -> symbol
         data, pos, seen = open(path, "rb").read(), 0, set()
         while pos < len(data):
             head = data[pos:pos + 64]
             if len(head) == 64 and head[:4] == b"ASYC":
-                (_, major, _, hb, n, s, ring, tid, at, _, pid, _, hs) = struct.unpack("<IHHIIQIIQqIIQ", head)
+                (_, major, _, hb, n, s, ring, tid, at, _, pid, number, hs) = struct.unpack("<IHHIIQIIQqIIQ", head)
                 body = data[pos + hb:pos + hb + n]
                 if hs == checksum(head[:56]) and len(body) == n and checksum(body) == s:
                     self.chunks += 1
+                    self.numbers.append(number)
                     if not ring or (ring, at) not in seen:
                         self.records(body, tid, ring)
                     seen.add((ring, at))

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
+from capture import TYPES  # noqa: E402
 from harness import ASSAY, PATIENCE, PLAIN, RT, WORK, cc, eq, one, run, test  # noqa: E402
 
 PROGRAM, HOST = WORK + "/writer", socket.gethostname()[:63]
@@ -24,12 +25,12 @@ def build():
 WHERE, RINGS = WORK + "/run", WORK + "/rings"
 
 
-def run_case(case):
+def run_case(case, to=""):
     for path in (WHERE, RINGS):
         shutil.rmtree(path, ignore_errors=True)
         os.mkdir(path)
     return subprocess.run([PROGRAM, case], capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL, umask=0o022,
-                          env=dict(os.environ, ASSAY_RECORD=f"1;dir={WHERE};rings={RINGS};flush=600000"))
+                          env=dict(os.environ, ASSAY_RECORD=f"1;dir={WHERE}{to};rings={RINGS};flush=600000"))
 
 
 def write(case, torn=False):
@@ -44,6 +45,7 @@ def write(case, torn=False):
     eq([oct(os.stat(os.path.join(d, f)).st_mode & 0o777) for d in (WHERE, RINGS) for f in os.listdir(d)], ["0o644", "0o600"][:1 + len(os.listdir(RINGS))])
     c = one(WHERE)
     eq(c.bad > 0, torn)
+    eq(c.numbers, list(range(c.chunks)))
     process, = c.rows["PROCESS"]
     eq((c.text(process["host"]), c.text(process["command"])), (HOST, f"{PROGRAM} {case}"))
     info = json.loads(subprocess.run([ASSAY, "info", "--json", WHERE], capture_output=True, check=True).stdout)
@@ -52,9 +54,11 @@ def write(case, torn=False):
 
 
 def whole(said, c):
-    """Every record once, with its text, and the end."""
+    """Every record once, with its text, the counts and the end."""
     eq(sorted(r["id"] for r in c.rows["RANGE"]), list(range(1, said["recorded"] + 1)))
     eq(({r["text"] for r in c.rows["RANGE"]}, len(c.rows["END"]), c.rows["LOST"]), ({"a range"}, 1, []))
+    counts = {(TYPES[r["kind"]], r["cause"]): r["count"] for r in c.rows["TALLY"]}
+    eq((len(counts), counts["RANGE", 0]), (len(c.rows["TALLY"]), said["recorded"]))
 
 
 @test
@@ -73,9 +77,9 @@ def what_a_full_disk_does_not_take_waits_in_rings_and_every_thread_has_one():
 
 @test
 def rings_stay_when_the_disk_is_full_at_the_end():
-    for case in ("full end", "names only"):
+    for case in ("full end", "names only", "no end"):
         said, c, rings = write(case)
-        eq((case, len(c.rows["RANGE"]) < said["recorded"], c.rows["END"], rings), (case, True, [], 1))
+        eq((case, len(c.rows["RANGE"]) < said["recorded"], c.rows["END"], rings), (case, case != "no end", [], 1))
 
 
 @test
@@ -102,6 +106,13 @@ def threads_for_which_there_is_no_ring_are_told_so_at_once_and_counted():
 
 
 @test
+def a_thread_that_waits_for_a_ring_has_it_at_once():
+    said, c, rings = write("waits")
+    whole(said, c)
+    eq((said["slept"], said["refused"], rings), (0, 0, 0))
+
+
+@test
 def rings_without_room_are_made_elsewhere_and_nothing_is_recorded_where_there_is_none():
     said, c, rings = write("no room at first")
     whole(said, c)
@@ -109,6 +120,12 @@ def rings_without_room_are_made_elsewhere_and_nothing_is_recorded_where_there_is
     p = run_case("no room at all")
     eq((p.returncode, p.stdout, p.stderr, os.listdir(RINGS)), (3, "", "", []))
     eq([os.path.getsize(os.path.join(WHERE, f)) for f in os.listdir(WHERE)], [0])  # whoever looks sees that it was tried
+
+
+@test
+def nothing_is_recorded_where_no_file_can_be_made():
+    p = run_case("nothing", to="/gone")
+    eq((p.returncode, p.stdout, p.stderr, os.listdir(RINGS), os.listdir(WHERE)), (3, "", "", [], []))
 
 
 @test

@@ -24,10 +24,10 @@
 
 /* ---- the functions that fail ---- */
 
-enum { WRITE_ALL, WRITE_PIECES, WRITE_FULL, WRITE_NAMES_ONLY };
-static _Atomic int how_to_write, gate, at_gate, no_room, waits, rests, refuse_tables, refuse_cut,
-	sampled, lingers;
-static _Atomic long wakes, unseen, slept, calls;
+enum { WRITE_ALL, WRITE_PIECES, WRITE_FULL, WRITE_NAMES_ONLY, WRITE_NO_END };
+static _Atomic int how_to_write, gate, at_gate, no_room, wait_for_word, waits, rests, refuse_tables,
+	refuse_cut, sampled, lingers;
+static _Atomic long wakes, unseen, slept;
 
 static void wait_until(_Atomic int *flag, int value)
 {
@@ -43,6 +43,18 @@ static ssize_t write_some(int fd, const struct iovec *v, int n, size_t most)
 	return n ? write(fd, v->iov_base, v->iov_len < most ? v->iov_len : most) : 0;
 }
 
+static bool has_end(const struct iovec *v)
+{
+	for (size_t at = 0; at < v->iov_len;) {
+		const assay_wire_rec *r =
+			(const assay_wire_rec *)(const void *)((const char *)v->iov_base + at);
+		if (r->type == ASSAY_WIRE_END)
+			return true;
+		at += r->bytes;
+	}
+	return false;
+}
+
 ssize_t writev(int fd, const struct iovec *v, int n)
 {
 	if (gate) {
@@ -50,16 +62,18 @@ ssize_t writev(int fd, const struct iovec *v, int n)
 		wait_until(&gate, 0);
 		at_gate = 0;
 	}
-	long call = ++calls;
+	static long calls;
+	int how = how_to_write;
 	const assay_wire_chunk *c = v->iov_base;
-	bool names = how_to_write == WRITE_NAMES_ONLY && c->ring == rt.file->bulk.id;
-	if (how_to_write == WRITE_ALL || names)
+	bool begins = n == 2 && v->iov_len == sizeof *c;
+	bool names = how == WRITE_NAMES_ONLY && begins && c->ring == rt.file->bulk.id;
+	if (how == WRITE_ALL || names || (how == WRITE_NO_END && !has_end(v + 1)))
 		return syscall(SYS_writev, fd, v, n);
-	if (how_to_write == WRITE_PIECES && call % 3)
+	if (how == WRITE_PIECES && ++calls % 3)
 		return write_some(fd, v, n, 40); /* also the end of a piece exactly */
-	if (how_to_write == WRITE_FULL && call % 2)
+	if (how == WRITE_FULL && begins)
 		return write_some(fd, v, n, 40);
-	errno = how_to_write == WRITE_PIECES ? EINTR : ENOSPC;
+	errno = how == WRITE_PIECES ? EINTR : ENOSPC;
 	return -1;
 }
 
@@ -98,10 +112,10 @@ static long wait_for_ring(long (*real)(long, ...), long *a)
 {
 	long before = wakes;
 	waits = 1;
-	while (wakes == before && no_room)
+	while (wakes == before && wait_for_word)
 		usleep(100);
 	long rc = real(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
-	slept += no_room && (rc == 0 || errno != EAGAIN); /* though it was said */
+	slept += wait_for_word && (rc == 0 || errno != EAGAIN); /* though it was said */
 	return rc;
 }
 
@@ -297,28 +311,53 @@ static void with_threads_that_end_together(void)
 	printf("rings %u ready %u ", atomic_load(&rt.file->used), atomic_load(&rt.spare));
 }
 
-static void without_room_for_rings(void)
+static void with_room_for_all_but_the_end(void)
 {
-	pthread_t t[4];
+	how_to_write = WRITE_NO_END;
+}
+
+/* All rings that are ready are taken, and a thread waits for the next while the writer is busy. */
+static void take_all_rings(pthread_t *t, bool room)
+{
 	record(1);
 	settle();
 	hold_writer();
-	no_room = 1;
+	no_room = !room;
 	for (int i = 0; i < 4; i++)
 		t[i] = start(record_and_stay);
 	wait_until(&held, 4);
-	pthread_t first = start(record_ten); /* that finds none */
+	wait_for_word = 1;
+	pthread_t first = start(record_ten);
 	wait_until(&waits, 1);
 	gate = 0;
 	pthread_join(first, NULL);
+	wait_for_word = 0;
+}
+
+static void let_all_go(pthread_t *t)
+{
+	let_go = 1;
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+}
+
+static void with_a_thread_that_waits(void)
+{
+	pthread_t t[4];
+	take_all_rings(t, true);
+	let_all_go(t);
+}
+
+static void without_room_for_rings(void)
+{
+	pthread_t t[4];
+	take_all_rings(t, false);
 	printf("known %d ", atomic_load(&rt.no_more_rings));
 	no_room = 0;
 	settle();
 	one_thread();
 	printf("then %d ", atomic_load(&rt.no_more_rings));
-	let_go = 1;
-	for (int i = 0; i < 4; i++)
-		pthread_join(t[i], NULL);
+	let_all_go(t);
 }
 
 static void with_a_thread_that_stays(void)
@@ -533,6 +572,8 @@ static const struct {
 	{"torn", with_a_chunk_that_cannot_be_cut_off, 0, 0},
 	{"names only", with_room_for_names_only, 0, 0},
 	{"together", with_threads_that_end_together, 0, 0},
+	{"no end", with_room_for_all_but_the_end, 0, 0},
+	{"waits", with_a_thread_that_waits, 0, 0},
 	{"no room", without_room_for_rings, 0, 0},
 	{"stays", with_a_thread_that_stays, 0, 0},
 	{"late", NULL, 0, 0},
