@@ -132,8 +132,8 @@ export const LANE_KINDS = [["idle", ["gap"]], ["steps", ["Steps"]], ["XLA rows",
 
 // Give every group that is shown and its lanes their place; returns the height of all. off: kinds not shown, closed: ranks of
 // which only the head is. heads: [y, rank, is it closed],
-// folds: [y, fold], a line in the place of the groups folded away.
-export function placeRows(groups, off = new Set(), closed = new Set()) {
+// folds: [y, fold], a line in the place of the groups folded away. stretch: how much taller lanes are than they must be.
+export function placeRows(groups, off = new Set(), closed = new Set(), stretch = 1) {
 	const heads = [], folds = [];
 	const order = [...groups.filter((g) => g.pinned), ...groups.filter((g) => !g.pinned)];
 	let y = PAD, rank = null, fold = null;
@@ -154,7 +154,7 @@ export function placeRows(groups, off = new Set(), closed = new Set()) {
 		}
 		if (g.fold && !g.fold.open && !g.pinned)
 			continue;
-		const height = g.flat ? FLAT_LANE : ofThread(g) ? HOST_LANE : LANE, lanes = g.flat ? g.lanes.slice(0, 1) : g.lanes;
+		const height = Math.round(stretch * (g.flat ? FLAT_LANE : ofThread(g) ? HOST_LANE : LANE)), lanes = g.flat ? g.lanes.slice(0, 1) : g.lanes;
 		g.y = y;
 		g.rows = lanes.map((lane, i) => ({ lane, y: y + i * height, height }));
 		y += Math.max(g.rows.length * height, LANE) + PAD;

@@ -15,7 +15,7 @@ import { steadySteps } from "./steady.js";
 import { FONT, Strip, css, hatch } from "./strip.js";
 
 const RULER = 38, OVERVIEW = 34, SERIES = 24, TALLEST_SERIES = 96, LETTER = 6.1;
-const MOST_LABELS = 2500, FEWEST_SERIES = 2, USUAL_SERIES = 3, SHARE_OF_SERIES = 0.22;
+const MOST_LABELS = 2500, MOST_STRETCH = 2, FEWEST_SERIES = 2, USUAL_SERIES = 3, SHARE_OF_SERIES = 0.22;
 
 // Stretches in which a stream held back work until other work had ended: [start, end, span of the work held back].
 function delaysOf(data) {
@@ -102,17 +102,27 @@ export class Timeline {
 		});
 	}
 
+	// How much taller lanes can be while they, and telemetry, still need no scrolling: by quarters.
+	roomForLanes() {
+		const room = this.root.clientHeight - RULER - OVERVIEW - (this.bottom.hidden ? 0 : this.series.length * SERIES);
+		return Math.min(MOST_STRETCH, Math.max(1, Math.floor(4 * room / this.least) / 4));
+	}
+
 	// Lanes were folded, hidden, pinned or switched.
 	place() {
-		const { total, heads, folds } = placeRows(this.groups, this.off, this.closed);
+		const selected = this.bandRows().map((r) => r.lane);
+		this.least = placeRows(this.groups, this.off, this.closed).total;
+		this.bottom.hidden = !this.series.length || this.off.has("telemetry");
+		this.stretch = this.roomForLanes();
+		const { total, heads, folds } = placeRows(this.groups, this.off, this.closed, this.stretch);
 		this.total = total;
 		this.inner.style.height = `${total}px`;
-		this.bottom.hidden = !this.series.length || this.off.has("telemetry");
-		this.wanted = total + RULER + OVERVIEW + (this.bottom.hidden ? 0 : Math.min(this.series.length, USUAL_SERIES) * SERIES);
+		this.wanted = this.least + RULER + OVERVIEW + (this.bottom.hidden ? 0 : Math.min(this.series.length, USUAL_SERIES) * SERIES);
 		this.onplace();
 		this.rowOfLane = new Map(this.groups.filter((g) => g.rows.length).flatMap((group) =>
 			group.lanes.map((lane, i) => [lane, { row: group.rows[group.flat ? 0 : i], group }])));
 		this.shown = this.groups.filter((g) => g.rows.length);
+		this.band = bandAround(selected.map((lane) => this.rowOfLane.get(lane)?.row).filter(Boolean));
 		this.labels.replaceChildren(...laneLabels(this, heads, folds));
 		this.resize();
 		this.onlanes();
@@ -138,6 +148,8 @@ export class Timeline {
 		this.ratio = ratio;
 		if (!this.view.clientWidth)
 			return;
+		if (this.stretch !== this.roomForLanes())
+			return void this.place();
 		// what lanes leave over goes to telemetry; else whole rows, the others by scrolling
 		const left = this.root.clientHeight - RULER - OVERVIEW - this.total, fewest = Math.floor(this.root.clientHeight * SHARE_OF_SERIES / SERIES);
 		const rows = Math.max(FEWEST_SERIES, fewest, Math.floor(left / SERIES));
@@ -283,7 +295,7 @@ export class Timeline {
 	selectArea(from, to, lanes) {
 		const rows = (lanes ?? []).map((i) => this.rowOfLane.get(this.data.lanes[i])?.row);
 		this.measure = [from, to];
-		this.band = rows.length === 2 && rows.every(Boolean) ? [rows[0].y + 1, rows[1].y + rows[1].height - 1] : null;
+		this.band = rows.every(Boolean) ? bandAround(rows) : null;
 		this.measured();
 	}
 
@@ -296,9 +308,13 @@ export class Timeline {
 		this.onmeasure();
 	}
 
+	bandRows() {
+		return this.band ? this.shown.flatMap((g) => g.rows).filter((r) => r.y < this.band[1] && r.y + r.height > this.band[0]) : [];
+	}
+
 	// First and last lane of the area, as selectArea takes them; null for all.
 	bandLanes() {
-		const rows = this.band ? this.shown.flatMap((g) => g.rows).filter((r) => r.y < this.band[1] && r.y + r.height > this.band[0]) : [];
+		const rows = this.bandRows();
 		return rows.length ? [rows[0], rows.at(-1)].map((r) => this.data.lanes.indexOf(r.lane)) : null;
 	}
 
@@ -680,6 +696,11 @@ export class Timeline {
 			setText(s.readout, at >= s.first && !ended ? seriesValue(s.name, value[at]) : "");
 		});
 	}
+}
+
+// [y, y] of the area that rows make, null without rows.
+function bandAround(rows) {
+	return rows.length ? [Math.min(...rows.map((r) => r.y)) + 1, Math.max(...rows.map((r) => r.y + r.height)) - 1] : null;
 }
 
 // The same text again would be laid out and painted again.

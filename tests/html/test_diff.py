@@ -55,6 +55,12 @@ def check_same(driver, folder):
     tile, side = driver.execute_script("return [document.querySelectorAll('.tile dd')[2].textContent, document.querySelector('.findings').textContent]")
     tap.ok("a run and itself show no change of either sign", tile == "0 ns (0.0 %)", tile)
     tap.ok("nothing is listed as changed, under no heading", "no difference" in side and "Largest" not in side and not re.search(r"\d us", side), side)
+    over = driver.execute_script("""
+        const lines = (e) => { const r = document.createRange(); r.selectNodeContents(e); return [...r.getClientRects()]; };
+        const meet = (a, b) => a.width && b.width && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+        return [...document.querySelectorAll(".table:has(caption):has(.copy)")].flatMap((t) => lines(t.querySelector("caption"))
+            .filter((line) => meet(line, t.querySelector(".copy").getBoundingClientRect())).map(() => t.querySelector("caption").textContent));""")
+    tap.ok("no text runs under the buttons that copy a table", over == [], over)
 
 
 def check_pair(driver, diff):

@@ -30,11 +30,19 @@ def check_timeline(driver):
     after = state()
     wide = driver.execute_script("const b = assay.timeline.bottom; return [b.scrollHeight > b.clientHeight, b.scrollWidth - b.clientWidth]")
     tap.ok("telemetry that is scrolled is no wider than its room", wide == [True, 0], wide)
-    driver.execute_script("assay.timeline.root.style.minHeight = `${assay.timeline.total + 400}px`")
+    area = """const t = assay.timeline, lanes = t.shown.filter((g) => !g.pinned).slice(1, 3).flatMap((g) => g.rows.map((r) => t.data.lanes.indexOf(r.lane)));
+        t.selectArea(t.t0, t.t0 + 1e6, [lanes[0], lanes.at(-1)]);
+        return [lanes[0], lanes.at(-1)]"""
+    lanes, held = driver.execute_script(area), "return assay.timeline.bandLanes()"
+    driver.execute_script("assay.timeline.shown[0].hidden = true; assay.timeline.place()")
+    tap.ok("a selected area keeps its lanes when others are hidden", driver.execute_script(held) == lanes, (lanes, driver.execute_script(held)))
+    driver.execute_script("for (const g of assay.timeline.groups) g.hidden = false; assay.timeline.place(); assay.timeline.root.style.minHeight = `${2 * assay.timeline.total + 400}px`")
+    tap.ok("lanes take the room there is, and a selected area keeps its own", until(driver, "assay.timeline.stretch === 2") and driver.execute_script(held) == lanes, lanes)
+    driver.execute_script("assay.timeline.root.style.minHeight = `${assay.timeline.total + 400}px`; assay.timeline.measure = assay.timeline.band = null")
     room = "(() => { const b = assay.timeline.bottom; return b.scrollHeight <= b.clientHeight && b.clientHeight > 300 && [...b.querySelectorAll('.label')].every((l) => l.clientHeight > 40); })()"
     tap.ok("telemetry takes the room that lanes leave", until(driver, room), driver.execute_script("return assay.timeline.bottom.clientHeight"))
     driver.execute_script("assay.timeline.root.style.minHeight = ''")
-    until(driver, "assay.timeline.bottom.clientHeight < 300")
+    until(driver, "assay.timeline.bottom.clientHeight < 300 && assay.timeline.stretch === 1")
     tap.ok("the wheel with Ctrl zooms at the pointer", after[1] < scale and abs(at(after) - at((t0, scale))) < scale)
     driver.execute_script("assay.timeline.root.focus()")
     driver.execute_script(WHEEL, canvas, False)
