@@ -214,17 +214,25 @@ static void check_equal(assay_env_set *set, const assay_env_rule *r, uint32_t pa
 }
 
 /* Things of that name, or facts where no thing is named. */
-static void check_count(assay_env_set *set, const assay_env_rule *r, size_t doc,
-			assay_env_violations *out)
+static size_t count_named(const assay_env_set *set, const char *name, size_t doc)
 {
-	size_t things = 0, facts = 0, have;
+	size_t things = 0, facts = 0;
 	for (uint32_t p = 0; p < set->paths.n; p++) {
 		bool there = assay_env_value(set, assay_env_cell(set, doc, p)) &&
-			     !fnmatch(r->path, assay_env_path_text(set, p), 0);
+			     !fnmatch(name, assay_env_path_text(set, p), 0);
 		things += there && set->paths.p[p].is_component;
 		facts += there && !set->paths.p[p].is_component;
 	}
-	have = things ? things : facts;
+	return things ? things : facts;
+}
+
+/* A list without * means what is in it. */
+static void check_count(assay_env_set *set, const assay_env_rule *r, size_t doc,
+			assay_env_violations *out)
+{
+	size_t have = count_named(set, r->path, doc);
+	if (!have)
+		have = count_named(set, assay_printf(&set->arena, "%s.*", r->path), doc);
 	if (!compares(r->compare, ((int64_t)have > r->count) - ((int64_t)have < r->count)))
 		violate(out, doc, r,
 			assay_printf(&set->arena, "there are %zu of %s, expected %s", have, r->path,
@@ -304,6 +312,7 @@ TEST(rules_compare_versions_as_numbers_and_count_things)
 	CHECK_EQ(broken("rocm.version ~ 6.*\n", NULL), 0);
 	CHECK_EQ(broken("assay.gpus.*.ecc = on\n", "ecc is unknown"), 3); /* b knows none */
 	CHECK_EQ(broken("assay.gpus.* count 2\n", "there are 0"), 1);
+	CHECK_EQ(broken("assay.gpus count 2\n", "there are 0"), 1);
 	CHECK_EQ(broken("hipblaslt absent\n", "unknown"), 1); /* b does not say */
 	CHECK_EQ(broken("no.such present\n", "no snapshot has"), 1);
 	CHECK_EQ(broken("rocm.versoin present\n", "did you mean 'rocm.version'?"), 1);

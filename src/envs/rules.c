@@ -508,15 +508,15 @@ const assay_env_follows *assay_env_follow_rules(size_t *n)
 
 /* %n the last part of the path, %d the device (the part before it), %v the value, %b 1 for one that
  * is on and 0 else, %w and %k its thousandth and its 1024th part. `off` is for a value that should
- * go away. */
+ * go away. %i is where wheels of such a version are, if not on PyPI. */
 static const struct {
 	const char *pattern, *on, *off;
 } remedies[] = {
 	{"*env_vars.*", "export %n=%v", "unset %n"},
-	{"assay.python.packages.*", "pip install %n==%v", "pip uninstall %n"},
+	{"assay.python.packages.*", "pip install %n==%v%i", "pip uninstall %n"},
 	{"assay.system_packages.*", "apt-get install %n=%v (dnf install %n-%v)",
 	 "apt-get remove %n (dnf remove %n)"},
-	{"pytorch_version", "pip install torch==%v", "pip uninstall torch"},
+	{"pytorch_version", "pip install torch==%v%i", "pip uninstall torch"},
 	{"triton.package_version", "pip install triton==%v", "pip uninstall triton"},
 	{"aiter.package_version", "pip install amd-aiter==%v", "pip uninstall amd-aiter"},
 	{"fbgemm.package_version", "pip install fbgemm-gpu==%v", "pip uninstall fbgemm-gpu"},
@@ -614,6 +614,21 @@ static const char *part_of(assay_arena *a, const char *value, int64_t of)
 	return assay_printf(a, "%lld", (long long)(n / of));
 }
 
+/* PyTorch's own builds are told by what follows the +; PyPI takes no such versions. */
+static const char *index_of(assay_arena *a, const char *version)
+{
+	static const char *const builds[] = {"cu", "rocm", "cpu", "xpu"};
+	const char *local = strchr(version, '+');
+	for (size_t i = 0; local && i < ASSAY_COUNT_OF(builds); i++) {
+		size_t n = strlen(builds[i]);
+		if (!strncmp(local + 1, builds[i], n) &&
+		    !local[1 + n + strspn(local + 1 + n, "0123456789.")])
+			return assay_printf(a, " --index-url https://download.pytorch.org/whl/%s",
+					    local + 1);
+	}
+	return "";
+}
+
 /* What a letter behind % stands for. */
 static const char *word_of(assay_arena *a, const char *path, char letter, const char *value)
 {
@@ -626,6 +641,8 @@ static const char *word_of(assay_arena *a, const char *path, char letter, const 
 		return shell_word(a, assay_dup(a, device));
 	case 'b':
 		return !strcmp(value, "enabled") || !strcmp(value, "on") ? "1" : "0";
+	case 'i':
+		return index_of(a, value);
 	case 'w':
 		return part_of(a, value, 1000);
 	case 'k':
@@ -681,6 +698,11 @@ TEST(remedies_name_the_thing_and_the_value)
 		      "export XLA_FLAGS='a '\\''b'\\''; c'"));
 	CHECK(!strcmp(assay_env_remedy(&a, "assay.python.packages.ruamel.yaml", "1.2"),
 		      "pip install ruamel.yaml==1.2"));
+	CHECK(!strcmp(
+		assay_env_remedy(&a, "pytorch_version", "2.11.0+cu130"),
+		"pip install torch==2.11.0+cu130 --index-url https://download.pytorch.org/whl/cu130"));
+	CHECK(!strcmp(assay_env_remedy(&a, "assay.python.packages.vllm", "0.9+cuda.git1"),
+		      "pip install vllm==0.9+cuda.git1"));
 	CHECK(strstr(assay_env_remedy(&a, "assay.gpus.0000:4b:00.0.compute_mode", "default"),
 		     "-i 0000:4b:00.0 -c default"));
 	CHECK(!strcmp(assay_env_remedy(&a, "assay.gpus.0000:4b:00.0.mig", "disabled"),
