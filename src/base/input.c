@@ -282,6 +282,11 @@ static void unpack_step(assay_input *in)
 	in->have += unpackers[in->packing](in, out, STEP);
 }
 
+static uint64_t behind_mark(const assay_input *in, uint64_t pos)
+{
+	return pos < UINT64_MAX - in->mark ? pos + in->mark : pos;
+}
+
 /* The end of a view as far as it is known: a length in a hostile file asks for no memory. */
 static uint64_t known_end(const assay_input *in, uint64_t to)
 {
@@ -292,6 +297,7 @@ static uint64_t known_end(const assay_input *in, uint64_t to)
 
 assay_view assay_input_view(assay_input *in, uint64_t pos, size_t want)
 {
+	pos = behind_mark(in, pos);
 	if (in->memory) {
 		if (pos > in->have)
 			pos = in->have;
@@ -326,6 +332,7 @@ assay_view assay_input_piece(assay_input *in, assay_piece *piece, uint64_t pos, 
 	if (!has_pieces(in))
 		return assay_input_view(in, pos, want);
 	uint64_t size = input_packed_size(in);
+	pos = behind_mark(in, pos);
 	pos = pos < size ? pos : size;
 	want = size - pos < want ? (size_t)(size - pos) : want;
 	bool inside = pos >= piece->at && pos - piece->at < piece->n;
@@ -364,6 +371,7 @@ static void move_to(assay_input *in, uint64_t at)
 
 void assay_input_drop(assay_input *in, uint64_t pos)
 {
+	pos = behind_mark(in, pos);
 	pthread_mutex_lock(&in->lock);
 	if (has_pieces(in) && pos > in->have && pos <= (uint64_t)in->then.st_size) {
 		move_to(in, pos); /* it was read in pieces */
@@ -416,6 +424,15 @@ static bool start_unpacking(assay_input *in)
 	return input_ring_grow(in, RING);
 }
 
+/* A byte order mark in front of a text, as editors and spreadsheets write it, is no part of it. */
+static void skip_mark(assay_input *in)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	assay_view v = assay_input_view(in, 0, sizeof mark - 1);
+	if (v.n >= sizeof mark - 1 && !memcmp(v.p, mark, sizeof mark - 1))
+		in->mark = sizeof mark - 1;
+}
+
 static void close_input(void *in)
 {
 	assay_input_close(in);
@@ -457,8 +474,10 @@ assay_input *assay_input_open(const char *path, assay_err *err)
 	in->file = assay_alloc(&in->arena, READ_BUF);
 	file_fill(in);
 	errno = 0;
-	if (start_unpacking(in))
+	if (start_unpacking(in)) {
+		skip_mark(in);
 		return in;
+	}
 	if (errno == ENOMEM)
 		assay_oom(RING);
 	assay_fail(err, ASSAY_IO, 0, "no memory to unpack %s", path);
@@ -477,6 +496,7 @@ assay_input *assay_input_memory(const void *p, size_t n)
 	in->file_end = true;
 	if (!start_unpacking(in))
 		assay_oom(n);
+	skip_mark(in);
 	return in;
 }
 
@@ -527,13 +547,13 @@ uint64_t assay_input_file_pos(assay_input *in)
 uint64_t assay_input_text_bytes(assay_input *in)
 {
 	if (in->memory)
-		return in->have;
+		return in->have - in->mark;
 	if (in->packing == PLAIN && in->regular && !in->damage[0]) /* databases read at will */
-		return (uint64_t)in->then.st_size;
+		return (uint64_t)in->then.st_size - in->mark;
 	pthread_mutex_lock(&in->lock);
 	uint64_t have = in->have;
 	pthread_mutex_unlock(&in->lock);
-	return have;
+	return have - in->mark;
 }
 
 const char *assay_input_damage(assay_input *in)
@@ -584,11 +604,12 @@ bool assay_input_is_at_will(const assay_input *in)
 
 size_t assay_input_read_at(assay_input *in, uint64_t pos, void *to, size_t n)
 {
-	return input_packed_at(in, pos, to, n);
+	return input_packed_at(in, behind_mark(in, pos), to, n);
 }
 
 size_t assay_input_fetch(assay_input *in, uint64_t pos, void *to, size_t n)
 {
+	pos = behind_mark(in, pos);
 	size_t got = input_packed_at(in, pos, to, n);
 	if (got < n && pos + got < input_packed_size(in)) {
 		pthread_mutex_lock(&in->lock);
@@ -644,6 +665,38 @@ TEST(memory_is_read_as_it_is)
 	CHECK(assay_input_view(in, 99, 1).n == 0);
 	assay_input_drop(in, 5);
 	assay_input_close(in);
+	return 0;
+}
+
+TEST(a_byte_order_mark_is_no_part_of_the_text)
+{
+	static const unsigned char packed[] = {
+		0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x03, 0x7b, 0xbf, 0x7b, 0x7f,
+		0x62, 0x71, 0x71, 0x62, 0x25, 0x00, 0xa6, 0x46, 0x6c, 0x28, 0x08, 0x00, 0x00, 0x00};
+	static const char plain[] = "\xef\xbb\xbf"
+				    "assay";
+	const char *path = assay_test_path("mark");
+	FILE *f = fopen(path, "wb");
+	CHECK(f && fputs(plain, f) >= 0 && !fclose(f));
+	assay_input *ins[] = {assay_input_memory(plain, sizeof plain - 1),
+			      assay_input_memory(packed, sizeof packed),
+			      assay_input_open(path, NULL)};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(ins); i++) {
+		assay_piece piece = {0};
+		char bytes[8];
+		assay_view v = assay_input_view(ins[i], 0, 100);
+		CHECK(v.end && v.n == 5 && !memcmp(v.p, "assay", 5));
+		v = assay_input_piece(ins[i], &piece, 1, 100);
+		CHECK(v.end && v.n == 4 && !memcmp(v.p, "ssay", 4));
+		CHECK_EQ(assay_input_text_bytes(ins[i]), 5);
+		if (assay_input_is_at_will(ins[i]))
+			CHECK(assay_input_read_at(ins[i], 2, bytes, 8) == 3 && bytes[0] == 's');
+		assay_input_drop(ins[i], 4);
+		CHECK(assay_input_view(ins[i], 4, 100).n == 1);
+		assay_piece_free(&piece);
+		assay_input_close(ins[i]);
+	}
+	unlink(path);
 	return 0;
 }
 

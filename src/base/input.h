@@ -3,7 +3,8 @@
  * Text is read or unpacked into a ring that is mapped twice in a row, so every view is contiguous;
  * the thread that needs bytes fetches them itself. Bytes already dropped cost no memory. The file
  * itself is never mapped: one that becomes shorter would end the program, and a library has no
- * business with the signals of its host. Views and drops may come from several threads. */
+ * business with the signals of its host. A byte order mark (UTF-8) in front is not shown. Views and
+ * drops may come from several threads. */
 #ifndef ASSAY_BASE_INPUT_H
 #define ASSAY_BASE_INPUT_H
 

@@ -48,7 +48,8 @@ struct assay_input {
 		*ring; /* the newest; replaced ones stay mapped: views into them may be in use */
 	struct ring rings[RINGS_MAX];
 	size_t ring_count;
-	uint64_t have, low;
+	uint64_t have, low; /* of all bytes; the text begins behind a byte order mark */
+	size_t mark;
 	bool end;
 	struct inflate_state *gz;
 	bool gz_between; /* at a member boundary: more members may follow */

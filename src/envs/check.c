@@ -103,8 +103,6 @@ bool assay_env_rules_parse(assay_env_rules *rules, const char *name, assay_str t
 {
 	*rules = (assay_env_rules){0};
 	uint32_t no = 0;
-	if (assay_str_starts(text, "\xef\xbb\xbf")) /* a byte order mark of an editor */
-		text = (assay_str){text.p + 3, text.n - 3};
 	while (text.n)
 		if (!parse_line(rules, name, assay_str_cut(&text, '\n'), ++no, err))
 			return false;
@@ -346,7 +344,7 @@ TEST(equal_means_equal_to_most_hosts)
 
 TEST(rules_are_read_as_people_write_them)
 {
-	CHECK_EQ(broken("\xef\xbb\xbfrocm.version>=6.9\r\n", NULL), 0);
+	CHECK_EQ(broken("rocm.version>=6.9\r\n", NULL), 0);
 	CHECK_EQ(broken("rocm.version\t~\t'6.*'\n", NULL), 0);
 	CHECK_EQ(broken("rocm.version == \"6.9\"\n", "is 6.10.1, expected = 6.9"), 1);
 	CHECK_EQ(broken("assay.gpus.* count <= 2\n", NULL), 0);

@@ -402,8 +402,6 @@ bool assay_env_set_add(assay_env_set *set, const char *path, assay_err *err)
 	assay_view v = assay_input_view(in, 0, FILE_MAX);
 	assay_str text = {v.p, v.n};
 	bool ok;
-	if (assay_str_starts(text, "\xef\xbb\xbf")) /* a byte order mark of an editor */
-		text = (assay_str){text.p + 3, text.n - 3};
 	if (assay_input_damage(in))
 		ok = assay_fail(err, ASSAY_IO, 0, "%s: %s", file, assay_input_damage(in));
 	else if (v.n > FILE_MAX)

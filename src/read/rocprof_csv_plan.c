@@ -349,8 +349,6 @@ bool assay_csv_plan(assay_str text, csv_plan *plan, size_t *after)
 {
 	*plan = (csv_plan){0};
 	const char *p = text.p, *end = text.p + text.n;
-	if (text.n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0)
-		p += 3;
 	while (p < end && (*p == '\n' || *p == '\r'))
 		p++;
 	csv_cells head;
@@ -427,8 +425,7 @@ TEST(only_tables_of_kernels_are_claimed)
 {
 	CHECK_EQ(assay_csv_sniff(ASSAY_S("Kind,Kernel_Name,Start_Timestamp,End_Timestamp\n")),
 		 SURE);
-	CHECK_EQ(assay_csv_sniff(
-			 ASSAY_S("\xef\xbb\xbf\r\nDomain,Function,Start_Timestamp,End_Timestamp")),
+	CHECK_EQ(assay_csv_sniff(ASSAY_S("\r\nDomain,Function,Start_Timestamp,End_Timestamp")),
 		 SURE);
 	CHECK_EQ(assay_csv_sniff(ASSAY_S("")), 0);
 	CHECK_EQ(assay_csv_sniff(ASSAY_S("a,b,c\n1,2,3\n")), 0);
