@@ -1,6 +1,7 @@
 #include "analyze/only.h"
 
 #include "analyze/analyze.h"
+#include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 #include "model/only.h"
@@ -60,6 +61,75 @@ const char *assay_only_words(const assay_only *o, assay_arena *a)
 	text = and_number(a, text, o->by_stream, "stream", o->stream);
 	text = and_number(a, text, o->by_device, "device", o->device);
 	return and_number(a, text, o->by_rank, "rank", o->rank);
+}
+
+/* ------------------------------------------------------------------ what there is */
+
+/* "stream 7" or "streams 0-3, 7": rising numbers, the first of many. */
+static const char *number_list(assay_arena *a, const char *what, const int64_t *v, size_t n)
+{
+	enum { SHOWN = 16 };
+	const char *text = "";
+	size_t ranges = 0;
+	for (size_t i = 0, k; i < n; i = k) {
+		for (k = i + 1; k < n && v[k] - v[k - 1] <= 1;)
+			k++;
+		if (ranges++ == SHOWN)
+			return assay_printf(a, "%ss %s and %zu more", what, text, n - i);
+		text = assay_printf(a, v[k - 1] > v[i] ? "%s%s%lld-%lld" : "%s%s%lld", text,
+				    *text ? ", " : "", (long long)v[i], (long long)v[k - 1]);
+	}
+	return n ? assay_printf(a, "%s%s %s", what, v[n - 1] > v[0] ? "s" : "", text)
+		 : assay_printf(a, "no %ss", what);
+}
+
+static const char *and_list(assay_arena *a, const char *before, const char *what, int64_t *v,
+			    size_t n)
+{
+	size_t k = 0;
+	assay_sort_i64(v, n);
+	for (size_t i = 0; i < n; i++)
+		if (!i || v[i] != v[i - 1])
+			v[k++] = v[i];
+	return assay_printf(a, "%s%s%s", before, *before ? ", " : "", number_list(a, what, v, k));
+}
+
+static int32_t rank_of(const assay_tables *t, uint32_t track)
+{
+	uint32_t source = t->track.source[track];
+	uint32_t group = source < t->source.n ? assay_group_of(t, source) : source;
+	return group < t->source.n ? t->source.rank[group] : -1;
+}
+
+/* What there is to choose from, of what was chosen by; before anything is taken out. */
+static const char *list_work(const assay_tables *t, const assay_only *o, assay_arena *a)
+{
+	bool *seen = assay_alloc(a, t->track.n + 1);
+	int64_t *stream = assay_alloc(a, (t->track.n + 1) * sizeof *stream),
+		*device = assay_alloc(a, (t->track.n + 1) * sizeof *device),
+		*rank = assay_alloc(a, (t->track.n + 1) * sizeof *rank);
+	size_t n = 0, ranks = 0;
+	for (size_t i = 0; i < t->gpu.n; i++) {
+		uint32_t track = t->gpu.track[i];
+		if (seen[track])
+			continue;
+		seen[track] = true;
+		stream[n] = t->track.tid[track];
+		device[n++] = t->track.pid[track];
+		if (rank_of(t, track) >= 0)
+			rank[ranks++] = rank_of(t, track);
+	}
+	const char *text = o->by_stream ? and_list(a, "", "stream", stream, n) : "";
+	text = o->by_device ? and_list(a, text, "device", device, n) : text;
+	return o->by_rank ? and_list(a, text, "rank", rank, ranks) : text;
+}
+
+static const char *list_steps(const assay_tables *t, const char *before, assay_arena *a)
+{
+	int64_t *v = assay_alloc(a, (t->step.n + 1) * sizeof *v);
+	for (size_t i = 0; i < t->step.n; i++)
+		v[i] = t->step.number[i];
+	return and_list(a, before, "step", v, t->step.n);
 }
 
 /* ------------------------------------------------------------------ by track and rank */
@@ -175,9 +245,11 @@ static void keep_steps(assay_run *run, const assay_only *o, const struct stretch
 	assay_arena_free(&a);
 }
 
-const int64_t *assay_only_keep(assay_run *run, const assay_only *o, assay_arena *a)
+const int64_t *assay_only_keep(assay_run *run, const assay_only *o, assay_arena *a,
+			       const char **there)
 {
 	assay_tables *t = &run->part.t;
+	*there = list_work(t, o, a);
 	int64_t *since = assay_alloc(a, (t->source.n + 1) * sizeof *since);
 	for (size_t i = 0; i <= t->source.n; i++)
 		since[i] = INT64_MIN;
@@ -185,12 +257,14 @@ const int64_t *assay_only_keep(assay_run *run, const assay_only *o, assay_arena 
 		keep_rank(t, o);
 	if (o->by_step) { /* all work of a step says how long it lasts */
 		const struct stretch *s = find_stretches(run, o, a);
+		*there = list_steps(t, *there, a);
 		for (size_t i = 0; i < t->source.n; i++)
 			since[i] = s[i].to > s[i].from ? s[i].from : INT64_MIN;
 		keep_steps(run, o, s);
 	}
 	if (o->by_stream || o->by_device || o->by_rank)
 		keep_work(t, o);
+	*there = assay_dup(&run->arena, assay_str_of(*there));
 	return since;
 }
 
@@ -206,5 +280,40 @@ TEST(parts_are_asked_for_by_number)
 	CHECK(!assay_only_parse(&o, "x", NULL, NULL, NULL, &err));
 	CHECK(!assay_only_parse(&o, NULL, NULL, "gpu", NULL, &err));
 	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(numbers_that_are_there_are_listed_as_ranges)
+{
+	assay_arena a = {0};
+	int64_t v[100];
+	CHECK(!strcmp(and_list(&a, "", "step", v, 0), "no steps"));
+	v[0] = v[1] = 7;
+	CHECK(!strcmp(and_list(&a, "", "step", v, 2), "step 7"));
+	memcpy(v, (int64_t[]){3, 9, 1, 2, 1}, 5 * sizeof *v);
+	CHECK(!strcmp(and_list(&a, "rank 0", "step", v, 5), "rank 0, steps 1-3, 9"));
+	for (int i = 0; i < 100; i++)
+		v[i] = 2 * i;
+	CHECK(strstr(and_list(&a, "", "stream", v, 100), "28, 30 and 84 more"));
+	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(what_is_there_is_told_before_the_rest_is_taken_out)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_arena a = {0};
+	assay_only o;
+	const char *there;
+	assay_hand_gpu(run, "gemm", 1000, 10, ASSAY_NO_ROW);
+	uint32_t track = t->gpu.track[0];
+	t->track.tid[track] = 7;
+	t->track.pid[track] = 2;
+	CHECK(assay_only_parse(&o, NULL, "8", "3", NULL, NULL));
+	assay_only_keep(run, &o, &a, &there);
+	CHECK(!strcmp(there, "stream 7, device 2") && !t->gpu.n);
+	assay_arena_free(&a);
+	assay_run_free(run);
 	return 0;
 }

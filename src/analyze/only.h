@@ -23,7 +23,8 @@ const char *assay_only_words(const assay_only *o, assay_arena *a);
 
 /* Takes everything else out of a run whose launches are linked and whose marked steps are found.
  * Returns, by source, when the first chosen step begins on the device (INT64_MIN: not by steps); in
- * the arena. */
-const int64_t *assay_only_keep(assay_run *run, const assay_only *only, assay_arena *a);
+ * the arena. there: what could have been chosen ("streams 7, 13, steps 0-4"), in the run's. */
+const int64_t *assay_only_keep(assay_run *run, const assay_only *only, assay_arena *a,
+			       const char **there);
 
 #endif

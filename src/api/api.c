@@ -184,7 +184,7 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	assay_doings(run);
 	assay_find_steps(run, chosen ? &steps : NULL);
 	if (!all) {
-		since = assay_only_keep(run, &only, &scratch);
+		since = assay_only_keep(run, &only, &scratch, &out->there);
 		beside_start(&beside, run, out, more);
 		beside_join(&beside);
 	}
@@ -198,14 +198,16 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 }
 
 /* Says that the report is of a part; false: there is nothing in it. */
-static bool tell_part(assay_run *run, const assay_report_opts *opts, assay_err *err)
+static bool tell_part(assay_run *run, const assay_report_opts *opts, const char *there,
+		      assay_err *err)
 {
 	assay_only only = only_of(opts);
 	if (!assay_only_any(&only))
 		return true;
 	const char *words = assay_only_words(&only, &run->arena);
 	if (!run->part.t.device_time.n)
-		return assay_fail(err, ASSAY_USAGE, 0, "the input has no GPU work in %s", words);
+		return assay_fail(err, ASSAY_USAGE, 0, "the input has no GPU work in %s; it has %s",
+				  words, there ? there : "none");
 	assay_warn(run, "only", "all that follows is of %s alone", words);
 	return true;
 }
@@ -228,7 +230,7 @@ static bool analyze_job(assay_run *run, const assay_report_opts *opts, assay_hal
 	assay_window *window = &half->window;
 	assay_hole_search holes;
 	run->report_top = opts->top ? opts->top : 20;
-	if (!tell_part(run, opts, err))
+	if (!tell_part(run, opts, half->there, err))
 		return false;
 	assay_ranks(run);
 	if (!half->worth)

@@ -20,6 +20,7 @@ typedef struct assay_halfway {
 	assay_op_places places; /* of operators; none when only the first half was wanted */
 	assay_window window;    /* without its causes; where there is worth */
 	assay_worth *worth;     /* the graph is being made; NULL: not yet */
+	const char *there;      /* of what a part was chosen from; NULL: all is looked at */
 } assay_halfway;
 void assay_halfway_free(assay_halfway *h);
 
