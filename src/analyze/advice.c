@@ -126,30 +126,6 @@ static void add_call(struct finder *f, int kind, uint32_t call, int64_t ns)
 	count(&f->shape[kind], shape, ns, shape, &f->found[kind].shape);
 }
 
-static bool name_is(const struct finder *f, uint32_t shape, const char *name)
-{
-	return assay_str_is(assay_text(f->run, f->t->op_shape.name[shape]), name);
-}
-
-/* copy_ of a type into another, or between different strides. */
-static int kind_of_copy(const struct finder *f, uint32_t shape)
-{
-	assay_arena a = {0};
-	assay_op_args args;
-	int kind = -1;
-	if (assay_shape_casts(f->run, shape))
-		return ASSAY_ADVICE_CASTS;
-	if (assay_shape_args(f->run, shape, &a, &args)) {
-		const assay_tensor *to = assay_arg_tensor(&args, 0),
-				   *from = assay_arg_tensor(&args, 1);
-		if (to && from && to->stride && from->stride && to->rank == from->rank &&
-		    memcmp(to->stride, from->stride, to->rank * sizeof *to->stride))
-			kind = ASSAY_ADVICE_LAYOUT;
-	}
-	assay_arena_free(&a);
-	return kind;
-}
-
 static bool is_list_operator(const struct finder *f, uint32_t shape)
 {
 	return assay_str_starts(assay_text(f->run, f->t->op_shape.name[shape]), "aten::_foreach_");
@@ -160,7 +136,10 @@ static int8_t needless_shape(const struct finder *f, uint32_t shape)
 {
 	if (is_list_operator(f, shape))
 		return ASSAY_ADVICE_OPTIMIZER;
-	return name_is(f, shape, "aten::copy_") ? (int8_t)kind_of_copy(f, shape) : -1;
+	static const int8_t of_copy[] = {[ASSAY_COPY_CHANGES_NOTHING] = -1,
+					 [ASSAY_COPY_CHANGES_TYPE] = ASSAY_ADVICE_CASTS,
+					 [ASSAY_COPY_CHANGES_LAYOUT] = ASSAY_ADVICE_LAYOUT};
+	return of_copy[assay_shape_copy(f->run, shape)];
 }
 
 /* One of DDP's operators that copy a gradient out of its bucket. The other way (reducer::mul_out) a

@@ -1,6 +1,7 @@
 #include "analyze/blocking.h"
 
 #include "analyze/idle_lines.h"
+#include "analyze/path_graph.h"
 #include "base/fmt.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -142,14 +143,13 @@ assay_blocking assay_blocking_at(const assay_run *run, const assay_window *w, ui
 
 bool assay_blocking_is_dense(const assay_blocking *b, const assay_window *w)
 {
-	enum { FEW = 32 }; /* pieces of work from one to the next */
 	uint64_t events = 0;
 	for (int k = 0; k < ASSAY_CLASS_COUNT; k++)
 		events += w->events[k];
-	return w->steps && b->all >= w->steps && b->all * FEW >= events;
+	return w->steps && b->all >= w->steps && b->all * ASSAY_DENSE_WORK >= events;
 }
 
-static const char timer_fix[] =
+const char assay_timer_fix[] =
 	"no synchronize() in the step: time with events put into the stream (torch.cuda.Event(enable_timing=True)) and read them every some hundred steps, or use a profiler";
 
 bool assay_blocking_tell(const assay_run *run, const assay_find_ctx *c, uint32_t own,
@@ -168,7 +168,7 @@ bool assay_blocking_tell(const assay_run *run, const assay_find_ctx *c, uint32_t
 			f, assay_printf(c->scratch, "%s blocking calls%s there, beside its kernels",
 					count, steps > 1 ? " a step" : ""));
 	} else if (b.bare * 2 > b.calls) {
-		f->fix = timer_fix;
+		f->fix = assay_timer_fix;
 		assay_found_add_fact(
 			f, assay_printf(c->scratch,
 					"%s calls%s there wait and read nothing back, as timers do",
@@ -228,7 +228,7 @@ TEST(blocking_calls_are_dense_when_few_pieces_of_work_lie_between)
 {
 	assay_window w = {.steps = 10};
 	assay_blocking b = {.all = 10};
-	w.events[ASSAY_CLASS_COMPUTE] = 320;
+	w.events[ASSAY_CLASS_COMPUTE] = 10 * ASSAY_DENSE_WORK;
 	CHECK(assay_blocking_is_dense(&b, &w));
 	w.events[ASSAY_CLASS_COPY] = 1;
 	CHECK(!assay_blocking_is_dense(&b, &w));

@@ -11,6 +11,9 @@ typedef struct assay_blocking {
 	size_t waiter;        /* row of assay_waiters that most of them lie in; its count: none */
 } assay_blocking;
 
+/* What to do about calls that wait and read nothing. */
+extern const char assay_timer_fix[];
+
 /* own: a row of stack. */
 assay_blocking assay_blocking_at(const assay_run *run, const assay_window *w, uint32_t own);
 

@@ -38,20 +38,28 @@ bool assay_shape_args(const assay_run *run, uint32_t shape, assay_arena *a, assa
 	return assay_op_args_parse(out, a, assay_str_of(members));
 }
 
-bool assay_shape_casts(const assay_run *run, uint32_t shape)
+static bool differ_in_strides(const assay_tensor *a, const assay_tensor *b)
+{
+	return a->stride && b->stride && a->rank == b->rank &&
+	       memcmp(a->stride, b->stride, a->rank * sizeof *a->stride) != 0;
+}
+
+assay_copy_changes assay_shape_copy(const assay_run *run, uint32_t shape)
 {
 	assay_arena a = {0};
 	assay_op_args args;
-	bool casts =
-		assay_str_is(assay_text(run, run->part.t.op_shape.name[shape]), "aten::copy_") &&
-		assay_shape_args(run, shape, &a, &args);
-	if (casts) {
+	assay_copy_changes changes = ASSAY_COPY_CHANGES_NOTHING;
+	if (assay_str_is(assay_text(run, run->part.t.op_shape.name[shape]), "aten::copy_") &&
+	    assay_shape_args(run, shape, &a, &args)) {
 		const assay_tensor *to = assay_arg_tensor(&args, 0),
 				   *from = assay_arg_tensor(&args, 1);
-		casts = to && from && to->type != from->type;
+		if (to && from)
+			changes = to->type != from->type        ? ASSAY_COPY_CHANGES_TYPE
+				  : differ_in_strides(to, from) ? ASSAY_COPY_CHANGES_LAYOUT
+								: ASSAY_COPY_CHANGES_NOTHING;
 	}
 	assay_arena_free(&a);
-	return casts;
+	return changes;
 }
 
 assay_product assay_shape_product(const assay_run *run, uint32_t shape, assay_arena *a)

@@ -22,8 +22,14 @@ enum { ASSAY_LEAST_KERNEL = 4000 };
 
 /* Arguments of a row of op_shape, in a; false when they were not recorded. */
 bool assay_shape_args(const assay_run *run, uint32_t shape, assay_arena *a, assay_op_args *out);
-/* A copy of one type into another. */
-bool assay_shape_casts(const assay_run *run, uint32_t shape);
+/* What a copy changes, of the first that it does. */
+typedef enum assay_copy_changes {
+	ASSAY_COPY_CHANGES_NOTHING,
+	ASSAY_COPY_CHANGES_TYPE,
+	ASSAY_COPY_CHANGES_LAYOUT,
+} assay_copy_changes;
+/* Nothing, where it is no copy. */
+assay_copy_changes assay_shape_copy(const assay_run *run, uint32_t shape);
 
 /* A matrix product by its arguments; k 0: they do not tell. */
 typedef struct assay_product {

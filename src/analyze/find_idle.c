@@ -336,17 +336,23 @@ static void weigh_read_backs(const assay_run *run, const assay_find_ctx *c, assa
 		return;
 	}
 	f->total = saved;
+	f->dense = assay_blocking_is_dense(&(assay_blocking){.all = told.waits}, c->w);
 	f->text = assay_printf(
 		c->scratch,
-		"operators that read values back take %s: the host waits for them and launches late",
+		told.only_waits
+			? "calls that only wait for the device take %s: the host launches late"
+			: "operators that read values back take %s: the host waits for them and launches late",
 		assay_share_words(c, saved));
+	f->fix = told.only_waits ? assay_timer_fix : f->fix;
 	f->where.op = assay_dup(c->scratch, assay_text(run, told.name));
 	assay_found_add_fact(
 		f,
 		assay_printf(
 			c->scratch,
-			"%s operators%s read values back, %s for longest: all that they do, and what "
-			"only makes the values, takes %s%s",
+			told.only_waits
+				? "%s calls%s wait, %s for longest: they, and the way to them and back, take %s%s"
+				: "%s operators%s read values back, %s for longest: all that they do, and what "
+				  "only makes the values, takes %s%s",
 			assay_fmt_count(count,
 					(told.times + (uint64_t)steps / 2) / (uint64_t)steps),
 			steps > 1 ? " a step" : "",
@@ -644,12 +650,12 @@ static double least_idle(const assay_find_ctx *c)
 static bool reads_back_much(const assay_run *run, const assay_find_ctx *c, const struct idle *idle,
 			    int cause)
 {
-	static const double much = 0.05;
 	assay_read_backs told;
 	double share;
 	return cause == ASSAY_WHY_HOST_SYNC && c->steps && idle->steady[DRAINED] &&
 	       !run->part.t.stack.n && c->worth &&
-	       assay_worth_without_read_backs(c->worth, &told, &share) && share >= much;
+	       assay_worth_without_read_backs(c->worth, &told, &share) &&
+	       share >= assay_sync_holds_back;
 }
 
 static bool is_worth_saying(const assay_find_ctx *c, const struct idle *idle, int cause)

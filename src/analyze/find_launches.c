@@ -283,10 +283,10 @@ static void take_sync_of_loop(const assay_find_ctx *c, assay_found *f)
  * where they are worth much, are to be mended before all launches are. */
 static void stand_behind_sync(const assay_find_ctx *c, assay_found *f)
 {
-	static const double much = 0.05;
 	for (assay_found *o = NULL; (o = assay_found_next(c, o));) {
 		int64_t saved = o->saved > o->total ? o->saved : o->total;
-		if (o->dense && !o->follows && (double)saved >= much * (double)c->whole &&
+		if (o->dense && !o->follows &&
+		    (double)saved >= assay_sync_holds_back * (double)c->whole &&
 		    saved <= f->order_by)
 			f->order_by = saved - 1;
 	}

@@ -166,12 +166,17 @@ bool assay_path_what_ifs_apply(const assay_path_graph *g, const assay_path_what_
 void assay_path_without_place(const assay_path_graph *g, const bool *there,
 			      assay_path_changes *out);
 
+/* Calls that block with no more pieces of work from one to the next hold the host back. */
+enum { ASSAY_DENSE_WORK = 64 };
+
 /* What changes when no operator reads a value back, and those that did: of a trace without stacks
  * operators are the places. */
 typedef struct assay_read_backs {
 	assay_sid name; /* of those that take most, ns together */
 	int64_t most;
-	uint64_t times; /* of all, in [from, to); 0: nothing changes */
+	uint64_t times;  /* of all, in [from, to); 0: nothing changes */
+	uint64_t waits;  /* calls of theirs that block */
+	bool only_waits; /* they are calls outside of operators, and nothing is read */
 } assay_read_backs;
 assay_read_backs assay_path_without_read_backs(const assay_path_graph *g, int64_t from, int64_t to,
 					       assay_path_changes *out);

@@ -1,25 +1,30 @@
-/* A program that reads no values back: without the operators that wait for the device, and without
- * what only makes the values. */
+/* A program that reads no values back: without the operators and calls that wait for the device,
+ * and without what only makes the values. */
 #include "analyze/path_graph.h"
 
 #include "analyze/idle_lines.h"
+#include "base/median.h"
+#include "names/calls.h"
 #include "names/copies.h"
 
 /* What a call launched. */
 struct launched {
-	int64_t kernels; /* ns */
-	unsigned count;
+	int64_t kernels;                      /* ns */
+	unsigned count, gone;                 /* gone: of them, what is not to be launched */
 	bool product, reduces, sends, brings; /* brings: copies to the host */
 };
 
 /* An operator that is in no other; of recordings with stacks a call outside operators, with the way
- * to it from the last call of the same line. */
+ * to it from the last call of the same line; of others a call outside that waits. */
 struct outer {
 	uint32_t row, thread;
 	int64_t from, to;
+	int64_t before,
+		after; /* of such a call: the end of the row before, the begin of the next */
 	struct launched what;
-	uint64_t line; /* of a call; 0: it is an operator */
-	bool blocks, goes;
+	uint64_t line;           /* of a call with a stack; 0: it is none */
+	unsigned waits;          /* calls that block */
+	bool blocks, goes, bare; /* bare: outside of operators, and nothing says where */
 };
 
 struct search {
@@ -101,16 +106,103 @@ static struct outer *begin_call(struct search *s, uint32_t thread, uint32_t row,
 	return &s->op.p[s->op.n - 1];
 }
 
+/* Between two operators, in the middle; 0: there are too few. */
+static int64_t usual_way(const struct search *s, size_t first)
+{
+	enum { FEW = 8 };
+	assay_vec(int64_t) way = {0};
+	for (size_t i = first + 1; i < s->op.n; i++) {
+		const struct outer *a = &s->op.p[i - 1], *b = &s->op.p[i];
+		if (!a->bare && !b->bare && b->from - a->to <= APART)
+			*assay_push(&way) = b->from - a->to;
+	}
+	int64_t usual = way.n < FEW ? 0 : assay_median_lower(way.p, way.n);
+	assay_vec_free(&way);
+	return usual;
+}
+
+/* The program goes to a call that only waits and away from it: without the call one way of the
+ * usual length is left. What is longer than two of those is there for something else. */
+static void take_ways(struct search *s, size_t first)
+{
+	int64_t usual = usual_way(s, first);
+	for (size_t i = first; i < s->op.n; i++) {
+		struct outer *o = &s->op.p[i], *last = i > first ? o - 1 : NULL;
+		bool row = last && last->bare && last->to >= o->before;
+		if (!o->bare || !usual) {
+			o->blocks &= !o->bare;
+			continue;
+		}
+		int64_t before = last && last->to > o->before ? last->to : o->before;
+		int64_t in = o->from - before, out = o->after - o->to, stays = row ? 0 : usual;
+		in = in < 2 * usual ? in : 2 * usual;
+		out = out < 2 * usual ? out : 2 * usual;
+		int64_t goes = in + out - stays;
+		out = goes < out ? goes : out;
+		o->to += out > 0 ? out : 0;
+		o->from -= goes > out ? goes - out : 0;
+	}
+}
+
+/* A call that waits for a stream or a device, and nothing before it brought a value; one that takes
+ * long waits for what is needed. */
+static bool is_bare_wait(const struct search *s, uint32_t row, size_t first)
+{
+	const assay_path_graph *g = s->g;
+	assay_str name = assay_text(g->run, g->run->part.t.host.name[row]);
+	assay_call_does does = assay_call_meaning_of(name.p, name.n).does;
+	return g->causes.cause[row] == ASSAY_WHY_HOST_SYNC &&
+	       g->run->part.t.host.dur[row] <= APART &&
+	       (does == ASSAY_DOES_STREAM_SYNC || does == ASSAY_DOES_DEVICE_SYNC) &&
+	       !(s->op.n > first && s->op.p[s->op.n - 1].what.brings);
+}
+
+/* Where the last of a thread's operators and calls ended; and whether the last of those found has
+ * yet to hear where the next begins. */
+struct rows_so_far {
+	int64_t end;
+	bool asks;
+};
+
+static void tell_next(struct search *s, struct rows_so_far *r, int64_t begins)
+{
+	struct outer *last = r->asks ? &s->op.p[s->op.n - 1] : NULL;
+	if (!last || begins < last->to)
+		return;
+	last->after = begins;
+	r->asks = false;
+}
+
+static struct outer *begin_bare(struct search *s, struct rows_so_far *r, uint32_t thread,
+				uint32_t row)
+{
+	const assay_host_table *h = &s->g->run->part.t.host;
+	int64_t from = h->ts[row], to = assay_host_end(h, row);
+	*assay_push(&s->op) = (struct outer){.row = row,
+					     .thread = thread,
+					     .from = from,
+					     .to = to,
+					     .before = r->end < from ? r->end : from,
+					     .after = to,
+					     .bare = true};
+	r->asks = true;
+	return &s->op.p[s->op.n - 1];
+}
+
 static void find_operators(struct search *s, uint32_t thread)
 {
 	const assay_path_graph *g = s->g;
 	const assay_host_table *h = &g->run->part.t.host;
 	const assay_lane *lane = g->causes.of_track[g->thread.p[thread].track];
 	size_t before = s->op.n;
+	struct rows_so_far rows = {.end = lane->n ? h->ts[lane->row[0]] : 0};
 	for (size_t i = 0; i < lane->n; i++) {
 		uint32_t row = lane->row[i], at;
 		struct outer *in = s->op.n > before ? &s->op.p[s->op.n - 1] : NULL;
 		in = in && h->ts[row] < in->to ? in : NULL;
+		bool counts = h->kind[row] == ASSAY_HOST_OP || assay_is_call(h->kind[row]);
+		if (counts)
+			tell_next(s, &rows, h->ts[row]);
 		if (h->kind[row] == ASSAY_HOST_OP && !in)
 			*assay_push(&s->op) = (struct outer){.row = row,
 							     .thread = thread,
@@ -118,13 +210,30 @@ static void find_operators(struct search *s, uint32_t thread)
 							     .to = assay_host_end(h, row)};
 		else if (!in && assay_call_stack(&g->run->part.t, row) != ASSAY_NO_ROW)
 			in = begin_call(s, thread, row, before);
+		else if (!in && is_bare_wait(s, row, before))
+			in = begin_bare(s, &rows, thread, row);
+		if (counts && assay_host_end(h, row) > rows.end)
+			rows.end = assay_host_end(h, row);
 		if (!in)
 			continue;
 		in->blocks |= g->causes.cause[row] == ASSAY_WHY_HOST_SYNC;
+		in->waits += g->causes.cause[row] == ASSAY_WHY_HOST_SYNC;
 		at = assay_map_get(&s->at, row);
 		if (at != ASSAY_MAP_ABSENT)
 			add_launched(&in->what, &s->launched.p[at]);
 	}
+	take_ways(s, before);
+}
+
+/* Where a program waits now and then, the call has its place there; where few pieces of work lie
+ * from one to the next, it times or looks. */
+static void leave_rare_waits(struct search *s)
+{
+	size_t bare = 0;
+	for (size_t i = 0; i < s->op.n; i++)
+		bare += s->op.p[i].bare;
+	for (size_t i = 0; bare * ASSAY_DENSE_WORK < s->g->work && i < s->op.n; i++)
+		s->op.p[i].blocks &= !s->op.p[i].bare;
 }
 
 /* What does more than find a value is needed for that. */
@@ -151,7 +260,7 @@ static void mark_makers(const struct search *s, size_t reader)
 			return;
 		first--;
 	}
-	if (!first || !s->op.p[first - 1].goes)
+	if (!first || !s->op.p[first - 1].goes || s->op.p[first - 1].bare)
 		return;
 	for (size_t i = first; i < reader; i++)
 		s->op.p[i].goes = true;
@@ -163,7 +272,7 @@ static int64_t mark_operators(struct search *s)
 	for (size_t i = 0; i < s->op.n; i++)
 		s->op.p[i].goes = reads_back(&s->op.p[i]);
 	for (size_t i = 0; i < s->op.n; i++)
-		if (s->op.p[i].goes && s->op.p[i].blocks)
+		if (s->op.p[i].goes && s->op.p[i].blocks && !s->op.p[i].bare)
 			mark_makers(s, i);
 	for (size_t i = 0; i < s->op.n; i++)
 		kernels += s->op.p[i].goes ? s->op.p[i].what.kernels : 0;
@@ -174,6 +283,14 @@ static int64_t mark_operators(struct search *s)
 static bool is_joined(const struct outer *a, const struct outer *b)
 {
 	return a->goes && b->goes && a->thread == b->thread && b->from - a->to <= APART;
+}
+
+/* What remains of a segment without the time between two instants. */
+static int64_t left_of(const assay_path_graph *g, uint32_t point, int64_t from, int64_t to)
+{
+	int64_t begin = g->measured.at[point], end = g->measured.at[point + 1];
+	int64_t before = from > begin ? from - begin : 0, after = end > to ? end - to : 0;
+	return before + after < g->base.len[point] ? before + after : g->base.len[point];
 }
 
 static void drop_segments(const struct search *s, bool *gone, assay_path_changes *out)
@@ -189,8 +306,8 @@ static void drop_segments(const struct search *s, bool *gone, assay_path_changes
 		uint32_t p = assay_path_point_at(g, t->track, o->from);
 		for (; p != ASSAY_DEP_NONE && p < t->first + t->n - 1 && g->measured.at[p] < to;
 		     p++) {
-			gone[p] = true;
-			assay_path_change_segment(g, out, p, 0);
+			gone[p] |= g->measured.at[p] >= o->from;
+			assay_path_change_segment(g, out, p, left_of(g, p, o->from, to));
 		}
 	}
 }
@@ -229,8 +346,10 @@ static assay_read_backs tell(const struct search *s, int64_t from, int64_t to)
 		bool gradient = assay_str_starts(assay_text(s->g->run, name), "autograd::");
 		int64_t ns = sum.p[*slot] += gradient ? 1 : o->to - o->from;
 		told.name = ns > told.most ? name : told.name;
+		told.only_waits = ns > told.most ? o->bare : told.only_waits;
 		told.most = ns > told.most ? ns : told.most;
 		told.times++;
+		told.waits += o->waits;
 	}
 	assay_map_free(&names);
 	assay_vec_free(&sum);
@@ -247,6 +366,7 @@ assay_read_backs assay_path_without_read_backs(const assay_path_graph *g, int64_
 	int64_t all = gather_launched(&s);
 	for (uint32_t i = 0; i < g->thread.n; i++)
 		find_operators(&s, i);
+	leave_rare_waits(&s);
 	if ((double)mark_operators(&s) <= most * (double)all)
 		told = tell(&s, from, to);
 	if (told.times) {

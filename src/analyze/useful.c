@@ -33,10 +33,10 @@ struct useful {
 	/* by class, forward or backward: gradients of one kernel reach less than the kernel itself
 	 */
 	double best[2 * ASSAY_WORK_CLASS_COUNT][ASSAY_MATH_COUNT][ASSAY_BOUND_COUNT][BINS];
-	float *tail;   /* by row of op_shape: share of its time in a last wave that is not full */
-	bool *crooked; /* by row of op_shape: a product whose rows do not start aligned */
-	float *kept;   /* by row of op_call: share of its time that fusing leaves; 1 all */
-	bool *casts;   /* by row of op_shape: a copy of one type into another */
+	float *tail;     /* by row of op_shape: share of its time in a last wave that is not full */
+	bool *crooked;   /* by row of op_shape: a product whose rows do not start aligned */
+	float *kept;     /* by row of op_call: share of its time that fusing leaves; 1 all */
+	uint8_t *copies; /* by row of op_shape: what a copy changes */
 	bool *doubles; /* by row of op_shape: no matrix work, and most of what it moves is double */
 	bool *back;    /* by row of op_shape: computes gradients */
 	bool *goes;    /* by row of op_call: its kernels become part of another's */
@@ -251,7 +251,7 @@ static double double_saved(const struct useful *u, uint32_t call)
 	double ns = (double)u->t->op_call.owned[call];
 	if (!u->doubles[shape] || usual_but_double(u) == ASSAY_MATH_NONE)
 		return 0;
-	return u->casts[shape] ? ns : (ns - ASSAY_LEAST_KERNEL) / 2;
+	return u->copies[shape] == ASSAY_COPY_CHANGES_TYPE ? ns : (ns - ASSAY_LEAST_KERNEL) / 2;
 }
 
 /* ------------------------------------------------------------------ fusion */
@@ -298,24 +298,28 @@ static bool is_link(const struct useful *u, uint32_t a, uint32_t b)
 	return s->written[x] > 0 && s->bytes[y] - s->written[y] >= s->written[x];
 }
 
-static bool is_mostly_casts(const struct useful *u, const uint32_t *call, size_t n)
+/* Where most of a chain is casts, or all of it copies, these are the trouble: one kernel for a
+ * chain of copies still copies. */
+static bool is_of_copies(const struct useful *u, const uint32_t *call, size_t n)
 {
 	const assay_op_call_table *c = &u->t->op_call;
-	int64_t casts = 0, all = 0;
+	int64_t casts = 0, turns = 0, all = 0;
 	for (size_t i = 0; i < n; i++) {
-		all += c->owned[call[i]];
-		casts += u->casts[c->shape[call[i]]] ? c->owned[call[i]] : 0;
+		uint8_t changes = u->copies[c->shape[call[i]]];
+		int64_t ns = c->owned[call[i]];
+		all += ns;
+		casts += changes == ASSAY_COPY_CHANGES_TYPE ? ns : 0;
+		turns += changes == ASSAY_COPY_CHANGES_LAYOUT ? ns : 0;
 	}
-	return casts * 2 > all;
+	return casts * 2 > all || casts + turns == all;
 }
 
-/* A chain of n calls: all but the traffic between them stays. Where most of it is casts, these are
- * the trouble. */
+/* A chain of n calls: all but the traffic between them stays. */
 static void fuse_chain(struct useful *u, const uint32_t *call, size_t n)
 {
 	const assay_op_shape_table *s = &u->t->op_shape;
 	double all = 0, between = 0;
-	if (n < CHAIN_LEAST || is_mostly_casts(u, call, n))
+	if (n < CHAIN_LEAST || is_of_copies(u, call, n))
 		return;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t shape = u->t->op_call.shape[call[i]];
@@ -453,14 +457,14 @@ void assay_useful(assay_run *run, const assay_rates *rates, const assay_window *
 		u->kept[i] = 1;
 	u->crooked = assay_alloc(&scratch, t->op_shape.n + 1);
 	u->tail = assay_alloc(&scratch, (t->op_shape.n + 1) * sizeof *u->tail);
-	u->casts = assay_alloc(&scratch, t->op_shape.n + 1);
+	u->copies = assay_alloc(&scratch, t->op_shape.n + 1);
 	u->doubles = assay_alloc(&scratch, t->op_shape.n + 1);
 	u->back = assay_alloc(&scratch, t->op_shape.n + 1);
 	for (uint32_t i = 0; i < t->op_shape.n; i++) {
 		bool product = t->op_shape.class[i] == ASSAY_WORK_GEMM && is_known(u, i);
 		u->crooked[i] = product && !is_aligned(u, i);
 		u->tail[i] = product ? (float)tail_of(u, i) : 0;
-		u->casts[i] = assay_shape_casts(run, i);
+		u->copies[i] = (uint8_t)assay_shape_copy(run, i);
 		u->doubles[i] = moves_doubles(u, i);
 		const assay_work_rule *rule =
 			assay_work_rule_of(assay_text(run, t->op_shape.name[i]));
@@ -574,8 +578,8 @@ TEST(parts_sum_to_the_time_and_take_the_cheaper_type_first)
 	return 0;
 }
 
-/* Unfused time of three calls in a chain, of which `casts` are casts. */
-static int64_t unfused_of(int64_t ns, int casts)
+/* Unfused time of three calls in a chain, of which some are copies into another type or layout. */
+static int64_t unfused_of(int64_t ns, int casts, int turns)
 {
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
@@ -589,6 +593,10 @@ static int64_t unfused_of(int64_t ns, int casts)
 		t->op_shape.bound[s] = ASSAY_BOUND_MEMORY;
 		if (i < casts)
 			t->op_shape.types[s] = assay_sid_of(run, "[\"float\", \"c10::Half\"]");
+		if (i < turns) {
+			t->op_shape.dims[s] = assay_sid_of(run, "[[2, 3], [2, 3]]");
+			t->op_shape.strides[s] = assay_sid_of(run, "[[3, 1], [1, 2]]");
+		}
 	}
 	const assay_window w = {.device = 0, .to = 3 * ns, .compute = 3 * ns};
 	assay_useful(run, &r, &w);
@@ -597,13 +605,17 @@ static int64_t unfused_of(int64_t ns, int casts)
 	return part[ASSAY_USEFUL_UNFUSED];
 }
 
-TEST(casts_and_kernels_that_memory_does_not_hold_up_are_no_chain)
+TEST(copies_and_kernels_that_memory_does_not_hold_up_are_no_chain)
 {
-	CHECK(unfused_of(1000, 0) > 0);
-	CHECK(unfused_of(1000, 1) > 0);
-	CHECK_EQ(unfused_of(1000, 2), 0);
-	CHECK(unfused_of(30000, 0) > 0); /* six times what a call and its bytes take */
-	CHECK_EQ(unfused_of(30001, 0), 0);
+	CHECK(unfused_of(1000, 0, 0) > 0);
+	CHECK(unfused_of(1000, 1, 0) > 0);
+	CHECK_EQ(unfused_of(1000, 2, 0), 0);
+	CHECK_EQ(unfused_of(1000, 1, 3), 0);
+	CHECK(unfused_of(1000, 0, 1) > 0);
+	CHECK(unfused_of(1000, 0, 2) > 0);
+	CHECK_EQ(unfused_of(1000, 0, 3), 0);
+	CHECK(unfused_of(30000, 0, 0) > 0); /* six times what a call and its bytes take */
+	CHECK_EQ(unfused_of(30001, 0, 0), 0);
 	return 0;
 }
 

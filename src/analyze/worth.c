@@ -240,6 +240,7 @@ bool assay_worth_without_read_backs(assay_worth *w, assay_read_backs *told, doub
 	int64_t saved = told->times ? w->length - replayed_length(w, changes) : -1;
 	double parts = (double)(w->window.to - w->from) / (double)(w->to - w->from);
 	told->times = (uint64_t)((double)told->times * parts + 0.5);
+	told->waits = (uint64_t)((double)told->waits * parts + 0.5);
 	told->most = (int64_t)((double)told->most * parts);
 	*share = (double)saved / (double)w->length;
 	return saved >= 0;
@@ -473,5 +474,52 @@ TEST(a_place_goes_with_its_launches_its_work_and_its_waits)
 	CHECK(!assay_worth_without_place(w, nowhere, &share));
 	assay_worth_close(w);
 	assay_run_free(run);
+	return 0;
+}
+
+/* Operators one behind the other, 5 us apart, each with a kernel; behind every so many the program
+ * goes 8 us to a call that waits, and 8 us on. Share of the time that goes without the calls. */
+static double without_waits(int every, int64_t wait, const char *call)
+{
+	enum { OPS = 400, US = 1000 };
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_read_backs told;
+	double share = -1;
+	int64_t at = 0;
+	assay_add(t, ASSAY_T_source);
+	uint32_t k = assay_add(t, ASSAY_T_kernel);
+	t->kernel.name[k] = assay_sid_of(run, "kernel");
+	for (int i = 0; i < OPS; i++) {
+		assay_hand_host(run, ASSAY_HOST_OP, "aten::add", at, 20 * US);
+		uint32_t launch = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel",
+						  at + 10 * US, 5 * US);
+		assay_hand_gpu(run, "kernel", at + 16 * US, 2 * US, launch);
+		at += 20 * US + 5 * US;
+		if (i % every)
+			continue;
+		assay_hand_host(run, ASSAY_HOST_RUNTIME, call, at + 3 * US, wait);
+		at += 3 * US + wait + 8 * US;
+	}
+	uint32_t d = assay_add(t, ASSAY_T_device_time);
+	t->device_time.source[d] = t->track.source[t->gpu.track[0]];
+	t->device_time.device[d] = t->track.pid[t->gpu.track[0]];
+	assay_window window = {.device = 0, .from = 0, .to = at, .steps = OPS / 4};
+	assay_worth *w = assay_worth_open(run, &window);
+	bool any = assay_worth_without_read_backs(w, &told, &share) && told.times;
+	share = any && told.only_waits ? share * (double)w->length / US : -1;
+	assay_worth_close(w);
+	assay_run_free(run);
+	return share;
+}
+
+TEST(calls_that_only_wait_go_with_the_way_to_them_and_back)
+{
+	double saved = without_waits(4, 2000, "cudaDeviceSynchronize");
+	CHECK(saved > 100 * (8 + 2 + 8 - 5) - 20 && saved < 100 * (8 + 2 + 8 - 5) + 20);
+	CHECK(without_waits(80, 2000, "cudaDeviceSynchronize") < 0);  /* now and then */
+	CHECK(without_waits(4, 200000, "cudaDeviceSynchronize") < 0); /* for what is needed */
+	CHECK(without_waits(4, 2000, "cudaEventSynchronize") < 0);    /* for a certain point */
+	CHECK(without_waits(4, 2000, "cudaEventRecord") < 0);
 	return 0;
 }
