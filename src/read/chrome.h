@@ -195,7 +195,7 @@ typedef struct chrome_event {
 	uint32_t grid[3], block[3];
 } chrome_event;
 
-enum { CHROME_TRACKS = 64, CHROME_CATS = 32, CHROME_SEEN = 512 };
+enum { CHROME_TRACKS = 64, CHROME_CATS = 40, CHROME_SEEN = 512 };
 
 /* A text's first and last eight bytes, all of it and nothing when it is shorter. */
 typedef struct chrome_ends {
