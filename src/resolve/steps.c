@@ -5,6 +5,7 @@
 
 #include <strings.h>
 
+#include "base/fmt.h"
 #include "base/json.h"
 #include "base/map.h"
 #include "base/sort.h"
@@ -293,6 +294,74 @@ static void drop_partial_steps(assay_run *run)
 	assay_offs_free(&offs);
 }
 
+/* Ranges whose names differ in numbers only. */
+struct likes {
+	assay_str pattern; /* as --steps-from takes it: "batch *" */
+	uint64_t count;
+	int64_t total; /* ns */
+};
+typedef assay_vec(struct likes) all_likes;
+
+static assay_str pattern_of(assay_str name, assay_arena *a)
+{
+	char *text = assay_alloc(a, name.n + 1);
+	size_t n = 0;
+	for (size_t i = 0; i < name.n; i++)
+		if (!assay_is_digit(name.p[i]))
+			text[n++] = name.p[i];
+		else if (!n || text[n - 1] != '*')
+			text[n++] = '*';
+	return (assay_str){text, n};
+}
+
+static void gather_likes(const assay_run *run, all_likes *out, assay_arena *a)
+{
+	const assay_host_table *h = &run->part.t.host;
+	assay_map of_name = {0}, of_pattern = {0};
+	for (uint32_t i = 0; i < h->n; i++) {
+		if (!assay_is_range(h->kind[i]) || h->dur[i] <= 0 || !h->name[i])
+			continue;
+		uint32_t *at = assay_map_at(&of_name, h->name[i]);
+		if (*at == ASSAY_MAP_ABSENT) {
+			assay_str pattern = pattern_of(assay_text(run, h->name[i]), a);
+			uint32_t *like =
+				assay_map_at(&of_pattern, assay_hash(pattern.p, pattern.n, 1));
+			if (*like == ASSAY_MAP_ABSENT) {
+				*like = (uint32_t)out->n;
+				*assay_push(out) = (struct likes){.pattern = pattern};
+			}
+			*at = *like;
+		}
+		out->p[*at].count++;
+		out->p[*at].total += h->dur[i];
+	}
+	assay_map_free(&of_name);
+	assay_map_free(&of_pattern);
+}
+
+/* Those that come more than once, with most time first; "" when there are none. */
+static const char *list_ranges(const assay_run *run, assay_arena *a)
+{
+	enum { SHOWN = 5 };
+	all_likes likes = {0};
+	const char *text = "";
+	gather_likes(run, &likes, a);
+	for (int shown = 0; shown < SHOWN; shown++) {
+		struct likes *best = NULL;
+		for (size_t i = 0; i < likes.n; i++)
+			if (likes.p[i].count > 1 && (!best || likes.p[i].total > best->total))
+				best = &likes.p[i];
+		if (!best)
+			break;
+		text = assay_printf(a, "%s%s'%s' (%llu)", text, *text ? ", " : "; there are ",
+				    assay_fmt_safe(a, best->pattern),
+				    (unsigned long long)best->count);
+		best->count = 0;
+	}
+	assay_vec_free(&likes);
+	return text;
+}
+
 void assay_find_steps(assay_run *run, const assay_step_choice *given)
 {
 	assay_step_table *s = &run->part.t.step;
@@ -320,9 +389,10 @@ void assay_find_steps(assay_run *run, const assay_step_choice *given)
 		assay_call_steps(run);
 	if (!s->n && asked)
 		assay_warn(run, "no_such_steps",
-			   "no range%s%.*s%s is there to be a step, as was asked for",
+			   "no range%s%.*s%s is there to be a step, as was asked for%s",
 			   f.choice.name.n ? " named '" : " of that kind", (int)f.choice.name.n,
-			   f.choice.name.n ? f.choice.name.p : "", f.choice.name.n ? "'" : "");
+			   f.choice.name.n ? f.choice.name.p : "", f.choice.name.n ? "'" : "",
+			   list_ranges(run, &scratch));
 	drop_partial_steps(run);
 	assay_arena_free(&scratch);
 }
@@ -485,6 +555,29 @@ TEST(a_recording_says_which_ranges_are_steps)
 	assay_meta_add(&run->part, "run.options", ASSAY_S("{\"steps_from\": \"nvtx:epoch\"}"));
 	assay_find_steps(run, NULL);
 	CHECK(run->part.t.step.n == 1 && run->part.t.step.dur[0] == 900);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(ranges_that_could_be_steps_are_listed_as_patterns)
+{
+	assay_run *run = assay_run_new();
+	assay_step_choice choice = {.name = ASSAY_S("zzz")};
+	for (int i = 0; i < 12; i++) {
+		assay_arena a = {0};
+		assay_hand_host(run, ASSAY_HOST_MARKER, assay_printf(&a, "batch %d of 12", i),
+				100 * i, 90);
+		assay_hand_host(run, ASSAY_HOST_MARKER, "load", 100 * i, 10);
+		assay_arena_free(&a);
+	}
+	assay_hand_host(run, ASSAY_HOST_MARKER, "all", 0, 2000); /* once */
+	assay_hand_host(run, ASSAY_HOST_OP, "aten::mm", 0, 10);  /* no range */
+	assay_hand_host(run, ASSAY_HOST_OP, "aten::mm", 20, 10);
+	assay_find_steps(run, &choice);
+	CHECK_EQ(run->part.t.warning.n, 1);
+	CHECK(strstr(assay_z(run, run->part.t.warning.text[0]),
+		     "asked for; there are 'batch * of *' (12), 'load' (12)"));
+	CHECK(!strstr(assay_z(run, run->part.t.warning.text[0]), "all'"));
 	assay_run_free(run);
 	return 0;
 }
