@@ -151,8 +151,8 @@ static const char *export_hint(const char *path)
 	return NULL;
 }
 
-/* Packed in ways that are not read. */
-static const char *packing_hint(assay_str head)
+/* Packed or written in ways that are not read. */
+static const char *content_hint(assay_str head)
 {
 	static const struct {
 		size_t at;
@@ -167,6 +167,10 @@ static const char *packing_hint(assay_str head)
 		{0, "BZh", "; it is packed with bzip2: unpack it first"},
 		{0, "\x04\x22\x4d\x18", "; it is packed with lz4: unpack it first"},
 		{257, "ustar", "; it is a tar archive: unpack it first"},
+		{0, "\xff\xfe", "; it is text in UTF-16: save it as UTF-8"},
+		{0, "\xfe\xff", "; it is text in UTF-16: save it as UTF-8"},
+		{0, "{\n  \"assay\": \"",
+		 "; it is what assay printed of a recording: give the recording itself"},
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(hints); i++) {
 		size_t n = strlen(hints[i].magic);
@@ -181,7 +185,7 @@ static void fail_unknown(assay_input *in, assay_str head, assay_err *err)
 	assay_arena scratch = {0};
 	const char *hint = export_hint(assay_input_path(in));
 	if (!hint)
-		hint = packing_hint(head);
+		hint = content_hint(head);
 	const char *columns = hint ? NULL : columns_of(&scratch, head);
 	assay_fail(err, ASSAY_UNKNOWN, 0, "cannot read %s: it is in no format assay knows%s%s",
 		   assay_input_path(in),
@@ -264,9 +268,9 @@ TEST(bytes_in_memory_have_the_source_that_a_file_has)
 
 TEST(what_is_packed_in_other_ways_is_told)
 {
-	CHECK(strstr(packing_hint(ASSAY_S("PK\3\4....")), "zip archive"));
-	CHECK(strstr(packing_hint(ASSAY_S("BZh91AY")), "bzip2"));
-	CHECK(!packing_hint(ASSAY_S("{\"traceEvents\"")) && !packing_hint(ASSAY_S("P")));
+	CHECK(strstr(content_hint(ASSAY_S("PK\3\4....")), "zip archive"));
+	CHECK(strstr(content_hint(ASSAY_S("BZh91AY")), "bzip2"));
+	CHECK(!content_hint(ASSAY_S("{\"traceEvents\"")) && !content_hint(ASSAY_S("P")));
 	return 0;
 }
 
