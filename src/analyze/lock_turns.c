@@ -181,7 +181,7 @@ static bool tells(const int64_t *length, size_t n, assay_host_kind kind)
 	assay_arena scratch = {0};
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
-	assay_window w = {.to = INT64_MAX};
+	assay_window w = {.to = 0};
 	assay_find_ctx c = {.w = &w, .scratch = &scratch};
 	int64_t now = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -196,6 +196,7 @@ static bool tells(const int64_t *length, size_t n, assay_host_kind kind)
 		w.cause[ASSAY_WHY_HOST_OP] += length[i];
 		now += length[i] + 1000;
 	}
+	w.to = now;
 	bool told = assay_lock_turns(run, &c) != NULL;
 	assay_arena_free(&scratch);
 	assay_run_free(run);

@@ -121,24 +121,30 @@ static int64_t usual_way(const struct search *s, size_t first)
 	return usual;
 }
 
+static int64_t at_most(int64_t ns, int64_t most)
+{
+	return ns < most ? ns : most;
+}
+
 /* The program goes to a call that only waits and away from it: without the call one way of the
- * usual length is left. What is longer than two of those is there for something else. */
+ * usual length is left. What is longer than two of those is there for something else, and between
+ * two such calls what is longer than one. */
 static void take_ways(struct search *s, size_t first)
 {
 	int64_t usual = usual_way(s, first);
 	for (size_t i = first; i < s->op.n; i++) {
-		struct outer *o = &s->op.p[i], *last = i > first ? o - 1 : NULL;
-		bool row = last && last->bare && last->to >= o->before;
+		struct outer *o = &s->op.p[i];
+		bool behind =
+			i > first && o[-1].bare && o[-1].after == s->g->run->part.t.host.ts[o->row];
+		bool before = i + 1 < s->op.n && o[1].bare && o[1].from == o->after;
 		if (!o->bare || !usual) {
 			o->blocks &= !o->bare;
 			continue;
 		}
-		int64_t before = last && last->to > o->before ? last->to : o->before;
-		int64_t in = o->from - before, out = o->after - o->to, stays = row ? 0 : usual;
-		in = in < 2 * usual ? in : 2 * usual;
-		out = out < 2 * usual ? out : 2 * usual;
-		int64_t goes = in + out - stays;
-		out = goes < out ? goes : out;
+		int64_t in = behind ? 0 : at_most(o->from - o->before, 2 * usual);
+		int64_t out = at_most(o->after - o->to, before ? usual : 2 * usual);
+		int64_t goes = in + out - (behind ? 0 : usual);
+		out = at_most(out, goes);
 		o->to += out > 0 ? out : 0;
 		o->from -= goes > out ? goes - out : 0;
 	}
@@ -282,7 +288,8 @@ static int64_t mark_operators(struct search *s)
 /* Python between two that go does nothing but call them. */
 static bool is_joined(const struct outer *a, const struct outer *b)
 {
-	return a->goes && b->goes && a->thread == b->thread && b->from - a->to <= APART;
+	return a->goes && b->goes && !a->bare && !b->bare && a->thread == b->thread &&
+	       b->from - a->to <= APART;
 }
 
 /* What remains of a segment without the time between two instants. */

@@ -88,6 +88,37 @@ def read_loop(rng):
     return body
 
 
+def timers(rng):
+    """A host that is late anyway waits before and behind each layer, and reads nothing."""
+    layers, way, kernel = rng.randint(20, 50), rng.randint(4000, 8000), rng.randint(2000, 5000)
+
+    def body(m, bad):
+        for _ in range(layers):
+            for place in range(4):
+                if place:
+                    m.op("mm", kernel)
+                m.unseen(way)
+                if bad and place in (0, 3):
+                    m.sync("cudaDeviceSynchronize")
+                    m.unseen(way)
+    return body
+
+
+def dense_read(rng):
+    """The same with an operator that asks the device in every layer, and is not needed."""
+    layers, way, kernel = rng.randint(20, 50), rng.randint(4000, 8000), rng.randint(2000, 5000)
+
+    def body(m, bad):
+        for _ in range(layers):
+            for _ in range(6):
+                m.op("mm", kernel)
+                m.unseen(way)
+            if bad:
+                m.inside("aten::is_nonzero", m.item)
+                m.unseen(way)
+    return body
+
+
 def pageable_copy(rng):
     p = usual(rng)
     size = int(p["layers"] * p["kernel"] * 0.63 * rng.uniform(0.5, 2) * 5)
@@ -410,6 +441,8 @@ CLASSES = {
     "host_tensors": (host_tensors(False), ["host_op"], "compute on the host"),
     "pinning": (host_tensors(True), ["host_op"], "memory is pinned anew"),
     "read_loop": (read_loop, ["host_sync"], "aten::item"),
+    "timers": (timers, ["host_sync"], "only wait"),
+    "dense_read": (dense_read, ["host_sync"], "aten::is_nonzero"),
     "pageable_copy": (pageable_copy, ["exposed_copy"], "Pageable"),
     "small_copies": (small_copies, ["small_copies", "host_sync", "exposed_copy"], "Memcpy|Synchronize"),
     "allocation": (allocation, ["allocation"], "cudaFree|cudaMalloc"),
