@@ -181,7 +181,6 @@ static uint32_t hand_call(assay_run *run, uint32_t stack, const char *name, int6
 {
 	assay_tables *t = &run->part.t;
 	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, name, at, 5);
-	t->host.detail[call] = assay_add(t, ASSAY_T_api);
 	t->api.stack[t->host.detail[call]] = stack;
 	return call;
 }

@@ -130,7 +130,7 @@ static uint32_t captured_row(struct taking *k, const assay_op_place *p)
 
 static void take_call(struct taking *k, uint32_t host, assay_call_does does)
 {
-	uint32_t at = k->places.of_call[host];
+	const assay_op_place *at = assay_op_place_of(&k->places, &k->from->part.t, host);
 	assay_captured_call call = {.op = ASSAY_NO_ROW};
 	if (does == ASSAY_DOES_LAUNCH)
 		read_call_args(&call, assay_text(k->from, k->from->part.t.host.args[host]),
@@ -138,7 +138,7 @@ static void take_call(struct taking *k, uint32_t host, assay_call_does does)
 	else
 		call.what = does == ASSAY_DOES_COPY ? WHAT_COPY : WHAT_SET;
 	if (at)
-		call.op = captured_row(k, &k->places.place.p[at - 1]);
+		call.op = captured_row(k, at);
 	if (call.op != ASSAY_NO_ROW && !call.what)
 		k->run->part.t.captured.inferred[call.op] = 1;
 	*assay_push(&k->c->call) = call;

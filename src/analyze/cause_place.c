@@ -388,7 +388,6 @@ TEST(nobody_does_without_the_line_of_backward)
 		 forward = hand_call(run, ASSAY_NO_ROW, "forward", true);
 	for (int i = 0; i < 2; i++) {
 		uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", i, 1);
-		t->host.detail[call] = assay_add(t, ASSAY_T_api);
 		t->api.stack[t->host.detail[call]] = i ? forward : train;
 		assay_hand_gpu(run, "kernel", 100 * i, i ? 90 : 10, call);
 	}

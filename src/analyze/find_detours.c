@@ -14,6 +14,7 @@ struct ways {
 	const assay_find_ctx *c;
 	const uint8_t *of;   /* by row of stack */
 	const bool *forward; /* by row of op_shape: the forward pass calls it */
+	uint8_t again;       /* the way of what is computed again */
 	int64_t *work, (*idle)[ASSAY_WHY_COUNT];
 	uint64_t *count;
 	uint32_t *longest; /* row of gpu */
@@ -42,7 +43,7 @@ static bool computes_again(const struct ways *w, uint32_t g, uint8_t *way)
 {
 	const assay_tables *t = &w->run->part.t;
 	uint32_t call = g < t->gpu_op.n ? t->gpu_op.call[g] : ASSAY_NO_ROW;
-	*way = assay_detour_by_checkpoints();
+	*way = w->again;
 	return call != ASSAY_NO_ROW && t->op_call.flags[call] & ASSAY_OP_RECOMPUTED &&
 	       t->op_call.shape[call] != ASSAY_NO_ROW && w->forward[t->op_call.shape[call]];
 }
@@ -136,6 +137,7 @@ static struct ways ways_of(const assay_run *run, const assay_find_ctx *c)
 			 .c = c,
 			 .of = assay_detours_of_stacks(run, ASSAY_WHY_COUNT, c->scratch),
 			 .forward = forward_shapes(&run->part.t, c->scratch),
+			 .again = assay_detour_by_checkpoints(),
 			 .work = assay_alloc(c->scratch, n * sizeof *w.work),
 			 .idle = assay_alloc(c->scratch, n * sizeof *w.idle),
 			 .count = assay_alloc(c->scratch, n * sizeof *w.count),
@@ -169,7 +171,6 @@ TEST(kernels_that_are_tried_go_with_the_waiting_for_them)
 	t->code.file[code] = assay_sid_of(run, "/v/triton/runtime/autotuner.py");
 	t->stack.code[stack] = code;
 	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cuLaunchKernelEx", 0, 10);
-	t->host.detail[call] = assay_add(t, ASSAY_T_api);
 	t->api.stack[t->host.detail[call]] = stack;
 	assay_hand_gpu(run, "tried", 20, 300, call);
 	assay_hand_gpu(run, "needed", 400, 100, ASSAY_NO_ROW);

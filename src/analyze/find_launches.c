@@ -474,7 +474,6 @@ static void hand_launch(assay_run *run, int64_t ts, const char *kernel, uint32_t
 {
 	assay_tables *t = &run->part.t;
 	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", ts, 5000);
-	t->host.detail[call] = assay_add(t, ASSAY_T_api);
 	t->api.stack[t->host.detail[call]] = stack;
 	uint32_t gpu = assay_hand_gpu(run, kernel, ts + 9000, 1000, call);
 	add_gap(t, ts, 9000, ASSAY_NO_ROW);

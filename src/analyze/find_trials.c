@@ -20,6 +20,7 @@ struct trials {
 	const uint32_t *row; /* the device's work in order */
 	size_t n;
 	assay_vec(int64_t) record; /* when events are recorded, rising */
+	uint8_t *fills;            /* by string id: 0 not asked, 1 no, 2 it fills memory */
 	assay_vec(assay_span) span;
 	int64_t total;
 	uint64_t times;
@@ -59,8 +60,12 @@ static bool clears(const struct trials *x, size_t i)
 {
 	const assay_gpu_table *g = &x->run->part.t.gpu;
 	uint32_t row = x->row[i];
-	return g->kind[row] == ASSAY_GPU_MEMSET ||
-	       assay_role_of_kernel(assay_text(x->run, g->name[row])) == ASSAY_ROLE_FILL;
+	uint8_t *known = &x->fills[g->name[row]];
+	if (!*known)
+		*known = assay_role_of_kernel(assay_text(x->run, g->name[row])) == ASSAY_ROLE_FILL
+				 ? 2
+				 : 1;
+	return g->kind[row] == ASSAY_GPU_MEMSET || *known == 2;
 }
 
 /* Is an event recorded between the launches of two pieces of work? */
@@ -119,7 +124,7 @@ static void find_spans(struct trials *x)
 	uint64_t times;
 	for (size_t i = 0, n; i + 1 < x->n; i += n) {
 		n = 1;
-		if (name_at(x, i) == name_at(x, i + 1) || !is_timed(x, i, i + 1) || !clears(x, i))
+		if (name_at(x, i) == name_at(x, i + 1) || !clears(x, i) || !is_timed(x, i, i + 1))
 			continue;
 		size_t all = length_of_row(x, i, &times);
 		if (times >= MANY) {
@@ -133,6 +138,7 @@ static struct trials trials_of(const assay_run *run, const assay_find_ctx *c)
 {
 	const assay_order_device *d = &c->order->device.p[c->w->device];
 	struct trials x = {.run = run, .c = c, .row = c->order->row + d->first, .n = d->n};
+	x.fills = assay_alloc(c->scratch, run->part.strings.str.n + 1);
 	find_records(&x);
 	if (x.record.n >= MANY)
 		find_spans(&x);

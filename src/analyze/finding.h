@@ -21,6 +21,7 @@ typedef struct assay_find_ctx {
 	assay_vendor vendor;
 	assay_worth *worth;                    /* NULL: nothing is replayed */
 	struct assay_hole_search *holes;       /* NULL: who needs them finds them */
+	struct assay_lock_look *lock;          /* NULL: it is looked for each time */
 	const struct assay_own_frames *frames; /* NULL: the run has none */
 	struct assay_found_list *list;
 	assay_arena *scratch;

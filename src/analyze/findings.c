@@ -3,6 +3,7 @@
 
 #include "analyze/analyze.h"
 #include "analyze/finding.h"
+#include "analyze/lock_turns.h"
 #include "analyze/own_frames.h"
 #include "analyze/worth.h"
 #include "base/compare.h"
@@ -366,10 +367,12 @@ void assay_findings(assay_run *run, const assay_window *w, const assay_order *or
 {
 	assay_arena scratch = {0};
 	struct assay_found_list list = {.found = {0}};
+	assay_lock_look lock = {0};
 	assay_find_ctx c = {.w = w,
 			    .order = order,
 			    .worth = worth,
 			    .holes = holes,
+			    .lock = &lock,
 			    .frames = assay_own_frames_find(run, &scratch),
 			    .steps = w->steps >= STEADY_STEPS ? w->steps : 0,
 			    .whole = assay_window_length(w),

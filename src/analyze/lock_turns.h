@@ -6,7 +6,13 @@
 
 #include "analyze/finding.h"
 
-/* What tells it, in the scratch arena; NULL: nothing does. */
+typedef struct assay_lock_look {
+	bool looked;
+	const char *because;
+} assay_lock_look;
+
+/* What tells it, in the scratch arena; NULL: nothing does. Several findings ask, and it is looked
+ * for once. */
 const char *assay_lock_turns(const assay_run *run, const assay_find_ctx *c);
 
 #endif

@@ -261,7 +261,6 @@ TEST(blocks_belong_to_the_own_frame_and_to_the_call_that_took_them)
 	assay_hand_host(run, ASSAY_HOST_PYTHON, "train.py(12): main", 0, 100);
 	assay_hand_host(run, ASSAY_HOST_PYTHON, "torch/nn/modules/linear.py(124): forward", 10, 50);
 	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaMalloc", 200, 10);
-	t->host.detail[call] = assay_add(t, ASSAY_T_api);
 	t->api.corr[t->host.detail[call]] = 7;
 	const uint32_t block[] = {add_block(run, 20, 64, 0), add_block(run, 300, 32, 7)};
 	assay_memory_holders(run, 0, block, 2);

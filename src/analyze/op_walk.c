@@ -44,6 +44,8 @@ const assay_work_rule *assay_rule_of_sid(assay_rule_names *r, assay_sid name)
 struct open {
 	int64_t end;
 	assay_op_place place;
+	size_t owner;   /* on the stack: the operator of the place */
+	uint32_t first; /* of an operator: 1 + its first place, 0 none so far */
 };
 
 struct walk {
@@ -59,12 +61,20 @@ struct walk {
 	assay_map marks; /* name of an annotation -> 1 when a serving engine made it */
 };
 
+/* Where the place of a call stands; NULL: it is none. */
+static uint32_t *slot_of(const assay_op_places *p, const assay_tables *t, uint32_t h)
+{
+	uint32_t api = assay_is_call(t->host.kind[h]) ? t->host.detail[h] : ASSAY_NO_ROW;
+	return api == ASSAY_NO_ROW ? NULL : &p->of_call[api];
+}
+
 /* Rows that the walk looks at. */
 static bool is_seen(const struct walk *w, uint32_t h)
 {
 	uint8_t kind = w->t->host.kind[h];
+	const uint32_t *call = slot_of(w->out, w->t, h);
 	return kind == ASSAY_HOST_OP || kind == ASSAY_HOST_ANNOTATION ||
-	       w->out->of_call[h] == LAUNCHES;
+	       (call && *call == LAUNCHES);
 }
 
 /* Nodes of the backward pass run inside this. */
@@ -96,7 +106,8 @@ static bool is_serving_mark(struct walk *w, assay_sid name)
 	return *known;
 }
 
-static void open_op(struct walk *w, uint32_t h, assay_op_place *p)
+/* Is it the operator that launches inside belong to? */
+static bool open_op(struct walk *w, uint32_t h, assay_op_place *p)
 {
 	assay_sid name = w->t->host.name[h];
 	const assay_work_rule *around =
@@ -107,6 +118,16 @@ static void open_op(struct walk *w, uint32_t h, assay_op_place *p)
 	p->backward = p->backward || is_engine(w, name);
 	if (!counted)
 		p->op = h;
+	return !counted;
+}
+
+static void add_place(struct walk *w, uint32_t h, assay_op_place p, struct open *op)
+{
+	*assay_push(&w->out->place) = p;
+	uint32_t n = *slot_of(w->out, w->t, h) = (uint32_t)w->out->place.n;
+	if (op && !op->first)
+		op->first = n;
+	w->out->place.p[n - 1].first = op ? op->first - 1 : n - 1;
 }
 
 static void see_row(struct walk *w, uint32_t h)
@@ -114,22 +135,25 @@ static void see_row(struct walk *w, uint32_t h)
 	const assay_host_table *host = &w->t->host;
 	while (w->stack.n && w->stack.p[w->stack.n - 1].end <= host->ts[h])
 		w->stack.n--;
-	assay_op_place p = {ASSAY_NO_ROW, ASSAY_NO_ROW, ASSAY_NO_ROW, false, false};
+	struct open o = {.place = {ASSAY_NO_ROW, ASSAY_NO_ROW, ASSAY_NO_ROW, 0, false, false}};
 	if (w->stack.n)
-		p = w->stack.p[w->stack.n - 1].place;
+		o = w->stack.p[w->stack.n - 1];
 	if (host->kind[h] == ASSAY_HOST_OP) {
-		open_op(w, h, &p);
+		if (open_op(w, h, &o.place))
+			o.owner = w->stack.n;
 	} else if (host->kind[h] == ASSAY_HOST_ANNOTATION) {
 		if (!assay_str_starts(assay_text(w->run, host->name[h]), "ProfilerStep#"))
-			p.mark = h; /* that it is a step says nothing about where */
-		if (p.steps == ASSAY_NO_ROW && is_serving_mark(w, host->name[h]))
-			p.steps = h;
+			o.place.mark = h; /* that it is a step says nothing about where */
+		if (o.place.steps == ASSAY_NO_ROW && is_serving_mark(w, host->name[h]))
+			o.place.steps = h;
 	} else {
-		*assay_push(&w->out->place) = p;
-		w->out->of_call[h] = (uint32_t)w->out->place.n;
+		bool inside = o.place.op != ASSAY_NO_ROW;
+		add_place(w, h, o.place, inside ? &w->stack.p[o.owner] : NULL);
 		return;
 	}
-	*assay_push(&w->stack) = (struct open){assay_host_end(host, h), p};
+	o.end = assay_host_end(host, h);
+	o.first = 0;
+	*assay_push(&w->stack) = o;
 }
 
 /* Of rows that start together the longer one is around the other. */
@@ -168,11 +192,12 @@ static void walk_thread(struct walk *w, uint32_t *row, size_t n)
 static void mark_calls(struct walk *w, size_t *of_track)
 {
 	for (size_t i = 0; i < w->calls_n; i++) {
-		uint32_t call = w->calls[i];
-		if (call == ASSAY_NO_ROW)
+		uint32_t h = w->calls[i],
+			 *call = h == ASSAY_NO_ROW ? NULL : slot_of(w->out, w->t, h);
+		if (!call)
 			continue;
-		w->out->of_call[call] = LAUNCHES;
-		of_track[w->t->host.track[call]] = 1;
+		*call = LAUNCHES;
+		of_track[w->t->host.track[h]] = 1;
 	}
 }
 
@@ -204,8 +229,8 @@ void assay_op_places_of(assay_op_places *out, const assay_run *run, assay_rule_n
 			const uint32_t *calls, size_t n)
 {
 	assay_arena scratch = {0};
-	*out = (assay_op_places){.hosts = run->part.t.host.n + 1};
-	out->of_call = assay_pages_grow(NULL, out->hosts * sizeof *out->of_call);
+	*out = (assay_op_places){.of_call = NULL};
+	out->of_call = assay_pages_grow(NULL, (run->part.t.api.n + 1) * sizeof *out->of_call);
 	struct walk w = {.run = run,
 			 .t = &run->part.t,
 			 .rules = rules,
@@ -222,6 +247,13 @@ void assay_op_places_find(assay_op_places *out, const assay_run *run, assay_rule
 {
 	const assay_launch_table *l = &run->part.t.launch;
 	assay_op_places_of(out, run, rules, l->host, l->n);
+}
+
+const assay_op_place *assay_op_place_of(const assay_op_places *p, const assay_tables *t,
+					uint32_t host)
+{
+	const uint32_t *slot = slot_of(p, t, host);
+	return slot && *slot ? &p->place.p[*slot - 1] : NULL;
 }
 
 void assay_op_places_free(assay_op_places *p)
@@ -247,9 +279,9 @@ static uint32_t add_launch(assay_run *run, int64_t ts)
 	return call;
 }
 
-static const assay_op_place *place_of(const assay_op_places *p, uint32_t call)
+static const assay_op_place *place_of(const assay_run *run, const assay_op_places *p, uint32_t call)
 {
-	return p->of_call[call] ? &p->place.p[p->of_call[call] - 1] : NULL;
+	return assay_op_place_of(p, &run->part.t, call);
 }
 
 TEST(a_launch_belongs_to_the_outermost_operator_that_is_counted)
@@ -262,13 +294,20 @@ TEST(a_launch_belongs_to_the_outermost_operator_that_is_counted)
 	add_op(run, "aten::cudnn_convolution", 10, 50, 1);
 	uint32_t inner = add_launch(run, 20);
 	uint32_t linear = add_op(run, "aten::linear", 200, 50, 2);
-	uint32_t composite = add_launch(run, 240);
+	uint32_t composite = add_launch(run, 230);
+	uint32_t child = add_op(run, "a_child", 232, 4, 2), of_child = add_launch(run, 233);
+	uint32_t behind = add_launch(run, 240);
 	uint32_t outside = add_launch(run, 300);
 	assay_rule_names_init(&rules, run);
 	assay_op_places_find(&p, run, &rules);
-	CHECK_EQ(place_of(&p, inner)->op, conv);
-	CHECK_EQ(place_of(&p, composite)->op, linear);
-	CHECK(place_of(&p, outside)->op == ASSAY_NO_ROW && !place_of(&p, outside)->backward);
+	CHECK_EQ(place_of(run, &p, inner)->op, conv);
+	CHECK_EQ(place_of(run, &p, composite)->op, linear);
+	CHECK_EQ(place_of(run, &p, of_child)->op, child);
+	CHECK_EQ(place_of(run, &p, behind)->first, place_of(run, &p, composite)->first);
+	CHECK(place_of(run, &p, of_child)->first != place_of(run, &p, composite)->first);
+	CHECK(!assay_op_place_of(&p, &run->part.t, child));
+	CHECK(place_of(run, &p, outside)->op == ASSAY_NO_ROW &&
+	      !place_of(run, &p, outside)->backward);
 	assay_op_places_free(&p);
 	assay_rule_names_free(&rules);
 	assay_run_free(run);
@@ -287,8 +326,8 @@ TEST(forward_operators_inside_the_backward_pass_are_recomputed)
 	uint32_t gradient = add_launch(run, 45);
 	assay_rule_names_init(&rules, run);
 	assay_op_places_find(&p, run, &rules);
-	CHECK(place_of(&p, again)->recomputed && !place_of(&p, gradient)->recomputed);
-	CHECK(place_of(&p, gradient)->backward);
+	CHECK(place_of(run, &p, again)->recomputed && !place_of(run, &p, gradient)->recomputed);
+	CHECK(place_of(run, &p, gradient)->backward);
 	assay_op_places_free(&p);
 	assay_rule_names_free(&rules);
 	assay_run_free(run);

@@ -22,12 +22,12 @@ typedef struct assay_op_place {
 	uint32_t op;    /* row of host: outermost operator with a rule, else innermost operator */
 	uint32_t mark;  /* row of host: innermost annotation, or ASSAY_NO_ROW */
 	uint32_t steps; /* row of host: outermost step mark of a serving engine, or ASSAY_NO_ROW */
+	uint32_t first; /* the first place of the operator, as an index */
 	bool recomputed, backward;
 } assay_op_place;
 
 typedef struct assay_op_places {
-	uint32_t *of_call; /* by row of host: 0 none, else 1 + index in place */
-	size_t hosts;
+	uint32_t *of_call; /* by row of api: 0 none, else 1 + index in place */
 	assay_vec(assay_op_place) place;
 } assay_op_places;
 
@@ -37,5 +37,8 @@ void assay_op_places_of(assay_op_places *out, const assay_run *run, assay_rule_n
 /* For all calls that launched work. */
 void assay_op_places_find(assay_op_places *out, const assay_run *run, assay_rule_names *rules);
 void assay_op_places_free(assay_op_places *p);
+/* Of a row of host; NULL: it is none of the calls. */
+const assay_op_place *assay_op_place_of(const assay_op_places *p, const assay_tables *t,
+					uint32_t host);
 
 #endif

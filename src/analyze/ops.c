@@ -29,8 +29,8 @@ struct ops {
 	assay_rule_names rules;
 	const assay_op_places *places;
 	assay_arena scratch;
-	uint32_t *call_of_host; /* by row of host: 0 none, else 1 + row of op_call */
-	size_t hosts;
+	/* by place, of operators by their first one: 0 none, else 1 + row of op_call */
+	uint32_t *call_of_op, *call_of_graph;
 	assay_sid call_name; /* of the launch looked at last */
 	bool call_is_graph;
 	assay_map call_of_captured; /* launch and row of captured -> row of op_call */
@@ -203,7 +203,7 @@ static uint64_t forward_key(const struct ops *o, assay_sid name, uint32_t host)
 
 static void read_forward(struct ops *o, assay_sid name)
 {
-	for (uint32_t h = 0; h < o->hosts; h++)
+	for (uint32_t h = 0; h < o->t->host.n; h++)
 		if (o->t->host.name[h] == name && sequence_of(o, h) >= 0)
 			*assay_map_at(&o->forward, forward_key(o, name, h)) = h;
 }
@@ -308,7 +308,8 @@ static uint32_t add_told(struct ops *o, uint32_t gpu, const uint32_t grid[3])
 static uint32_t alone_call(struct ops *o, uint32_t gpu, uint32_t device,
 			   const assay_op_place *place)
 {
-	static const assay_op_place nowhere = {ASSAY_NO_ROW, ASSAY_NO_ROW, ASSAY_NO_ROW, 0, 0};
+	static const assay_op_place nowhere = {
+		.op = ASSAY_NO_ROW, .mark = ASSAY_NO_ROW, .steps = ASSAY_NO_ROW};
 	const assay_gpu_table *g = &o->t->gpu;
 	uint32_t key[4] = {g->name[gpu]}; /* and its grid */
 	uint32_t how = o->telling.n ? assay_map_get(&o->telling, key[0]) : ASSAY_MAP_ABSENT;
@@ -335,10 +336,10 @@ static uint32_t alone_call(struct ops *o, uint32_t gpu, uint32_t device,
 static uint32_t call_of(struct ops *o, uint32_t gpu, uint32_t device)
 {
 	uint32_t launch = launch_of(o, gpu);
-	uint32_t at = launch == ASSAY_NO_ROW ? 0 : o->places->of_call[launch];
-	if (!at)
+	const assay_op_place *place =
+		launch == ASSAY_NO_ROW ? NULL : assay_op_place_of(o->places, o->t, launch);
+	if (!place)
 		return alone_call(o, gpu, device, NULL);
-	const assay_op_place *place = &o->places->place.p[at - 1];
 	if (captured_of(o, gpu) != ASSAY_NO_ROW)
 		return captured_call(o, gpu, device, captured_of(o, gpu), place);
 	uint32_t instruction = instruction_of(o, gpu);
@@ -348,9 +349,11 @@ static uint32_t call_of(struct ops *o, uint32_t gpu, uint32_t device)
 	uint32_t host = graph ? launch : place->op;
 	if (host == ASSAY_NO_ROW)
 		return alone_call(o, gpu, device, place);
-	if (!o->call_of_host[host])
-		o->call_of_host[host] = 1 + new_call(o, host, gpu, device, place, graph);
-	return o->call_of_host[host] - 1;
+	uint32_t *call = graph ? &o->call_of_graph[place - o->places->place.p]
+			       : &o->call_of_op[place->first];
+	if (!*call)
+		*call = 1 + new_call(o, host, gpu, device, place, graph);
+	return *call - 1;
 }
 
 static void add_work(struct ops *o, uint32_t gpu, uint32_t call)
@@ -655,17 +658,15 @@ void assay_ops(assay_run *run, const assay_order *order, const assay_op_places *
 		assay_arena_free(&o.scratch);
 		return;
 	}
-	assert(places->hosts == o.t->host.n + 1);
-	o.hosts = o.t->host.n;
 	o.grids = assay_grids_of(run, &o.kept);
-	o.call_of_host = assay_pages_grow(NULL, o.hosts * sizeof *o.call_of_host);
+	o.call_of_op = assay_alloc(&o.kept, (places->place.n + 1) * sizeof *o.call_of_op);
+	o.call_of_graph = assay_alloc(&o.kept, (places->place.n + 1) * sizeof *o.call_of_graph);
 	assay_rule_names_init(&o.rules, run);
 	index_instructions(&o);
 	give_work(&o, order);
 	mark_copies(&o);
 	give_shapes(&o);
 	assay_rule_names_free(&o.rules);
-	assay_pages_free(o.call_of_host);
 	assay_map_free(&o.seen);
 	assay_map_free(&o.call_of_captured);
 	assay_map_free(&o.shapes);

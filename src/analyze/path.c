@@ -91,7 +91,7 @@ static assay_path_seg delay_seg(const assay_path_graph *g, uint32_t node, const 
 static uint32_t follow(struct walk *w, uint32_t node, bool *at_end)
 {
 	const assay_path_graph *g = w->g;
-	uint32_t d = w->t->why[node];
+	uint32_t knot = g->place[node], d = knot == ASSAY_DEP_NONE ? knot : w->t->why[knot];
 	*at_end = false;
 	if (d != ASSAY_DEP_NONE) {
 		const assay_path_dep *dep = &g->dep[d];

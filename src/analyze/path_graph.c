@@ -461,44 +461,44 @@ static uint8_t class_of(const assay_path_graph *g, const assay_path_link *l)
 	return class_of_dep[l->kind];
 }
 
-/* Links as lists by the node they lead to. */
+/* Links as lists by the knot they lead to. */
 static void place_links(assay_path_graph *g, const assay_path_links *links)
 {
 	g->deps = (uint32_t)links->n;
-	g->first = assay_alloc(&g->arena, (g->nodes + 2) * sizeof *g->first);
+	g->first = assay_alloc(&g->arena, (g->knots + 2) * sizeof *g->first);
 	g->dep = assay_alloc(&g->arena, (links->n + 1) * sizeof *g->dep);
 	g->base.lag = assay_alloc(&g->arena, (links->n + 1) * sizeof *g->base.lag);
 	for (size_t i = 0; i < links->n; i++)
-		g->first[links->p[i].to + 2]++;
-	for (uint32_t i = 1; i <= g->nodes; i++)
+		g->first[g->place[links->p[i].to] + 2]++;
+	for (uint32_t i = 1; i <= g->knots; i++)
 		g->first[i + 1] += g->first[i];
 	for (size_t i = 0; i < links->n; i++) {
 		const assay_path_link *l = &links->p[i];
-		g->dep[g->first[l->to + 1]++] = (assay_path_dep){.from = l->from,
-								 .to = l->to,
-								 .row = l->row,
-								 .kind = l->kind,
-								 .class = class_of(g, l)};
+		g->dep[g->first[g->place[l->to] + 1]++] = (assay_path_dep){.from = l->from,
+									   .to = l->to,
+									   .row = l->row,
+									   .kind = l->kind,
+									   .class = class_of(g, l)};
 	}
 }
 
 /* ------------------------------------------------------------------ order */
 
-static void mark_knots(const assay_path_graph *g, bool *is)
+static void mark_knots(const assay_path_graph *g, const assay_path_links *links, bool *is)
 {
 	memcpy(is, g->elastic, g->points); /* ends of waits */
 	memset(is + g->points, true, g->work);
 	for (size_t i = 0; i < g->thread.n; i++)
 		is[g->thread.p[i].first] = true;
-	for (uint32_t d = 0; d < g->deps; d++)
-		is[g->dep[d].from] = is[g->dep[d].to] = true;
+	for (size_t i = 0; i < links->n; i++)
+		is[links->p[i].from] = is[links->p[i].to] = true;
 }
 
-static void find_knots(assay_path_graph *g)
+static void find_knots(assay_path_graph *g, const assay_path_links *links)
 {
 	assay_arena scratch = {0};
 	bool *is = assay_alloc(&scratch, g->nodes + 1);
-	mark_knots(g, is);
+	mark_knots(g, links, is);
 	for (uint32_t n = 0; n < g->nodes; n++)
 		g->knots += is[n];
 	g->order = assay_alloc(&g->arena, (g->knots + 1) * sizeof *g->order);
@@ -532,10 +532,10 @@ static const int64_t *order_keys(const assay_path_graph *g, assay_arena *scratch
 	return key;
 }
 
-static void find_order(assay_path_graph *g)
+static void find_order(assay_path_graph *g, const assay_path_links *links)
 {
 	assay_arena scratch = {0};
-	find_knots(g);
+	find_knots(g, links);
 	const int64_t *key = order_keys(g, &scratch);
 	uint32_t *sorted = assay_alloc(&scratch, (g->knots + 1) * sizeof *sorted);
 	for (uint32_t i = 0; i < g->knots; i++)
@@ -572,8 +572,9 @@ static int64_t slack_of(const assay_path_graph *g, uint32_t node, uint32_t d)
 static uint32_t latest(const assay_path_graph *g, uint32_t node, unsigned kinds, int64_t *ready)
 {
 	uint32_t best = ASSAY_DEP_NONE;
+	const uint32_t *first = &g->first[g->place[node]];
 	*ready = INT64_MIN;
-	for (uint32_t d = g->first[node]; d < g->first[node + 1]; d++) {
+	for (uint32_t d = first[0]; d < first[1]; d++) {
 		int64_t at = assay_path_ready(g, &g->measured, g->base.dur, &g->dep[d]);
 		if (!(kinds >> g->dep[d].kind & 1) || g->base.lag[d] == ASSAY_DEP_DROPPED ||
 		    (best != ASSAY_DEP_NONE && at <= *ready))
@@ -656,7 +657,8 @@ static void set_delays(assay_path_graph *g, uint32_t node)
 	bool bound = assay_path_is_work(g, node) || g->elastic[node];
 	uint32_t best = ASSAY_DEP_NONE;
 	int64_t best_at = INT64_MIN;
-	for (uint32_t d = g->first[node]; d < g->first[node + 1]; d++) {
+	const uint32_t *first = &g->first[g->place[node]];
+	for (uint32_t d = first[0]; d < first[1]; d++) {
 		if (g->base.lag[d] == ASSAY_DEP_DROPPED)
 			continue;
 		g->violated += slack_of(g, node, d) < 0;
@@ -674,7 +676,7 @@ static void set_delays(assay_path_graph *g, uint32_t node)
 		return;
 	int64_t slack = slack_of(g, node, best);
 	g->base.lag[best] = slack > 0 ? slack : 0;
-	g->measured.why[node] = best;
+	g->measured.why[g->place[node]] = best;
 }
 
 void assay_path_graph_build(assay_path_graph *g, const assay_run *run, uint32_t group,
@@ -693,12 +695,12 @@ void assay_path_graph_build(assay_path_graph *g, const assay_run *run, uint32_t 
 	guess_waits(g, &links);
 	assay_path_add_hand_offs(g, &links);
 	link_forward(g, &links);
+	find_order(g, &links);
 	place_links(g, &links);
-	find_order(g);
 	break_circles(g);
 	learn_delays(g);
-	g->measured.why = assay_alloc(&g->arena, (g->nodes + 1) * sizeof *g->measured.why);
-	memset(g->measured.why, 0xff, g->nodes * sizeof *g->measured.why);
+	g->measured.why = assay_alloc(&g->arena, (g->knots + 1) * sizeof *g->measured.why);
+	memset(g->measured.why, 0xff, g->knots * sizeof *g->measured.why);
 	for (uint32_t n = 0; n < g->nodes; n++)
 		if (g->place[n] != ASSAY_DEP_NONE)
 			set_delays(g, n);
@@ -724,7 +726,7 @@ void assay_path_graph_free(assay_path_graph *g)
 assay_path_times assay_path_times_new(assay_path_graph *g)
 {
 	assay_path_times t = {.at = assay_alloc(&g->arena, (g->nodes + 1) * sizeof *t.at),
-			      .why = assay_alloc(&g->arena, (g->nodes + 1) * sizeof *t.why)};
+			      .why = assay_alloc(&g->arena, (g->knots + 1) * sizeof *t.why)};
 	return t;
 }
 
@@ -764,7 +766,6 @@ static void pass_time(const assay_path_graph *g, const assay_path_lengths *lengt
 			return;
 		int64_t at = out->at[n] + lengths->len[n];
 		out->at[n + 1] = at < latest_time ? at : latest_time;
-		out->why[n + 1] = ASSAY_DEP_NONE;
 	}
 }
 
@@ -774,17 +775,17 @@ void assay_path_replay_with(const assay_path_graph *g, const assay_path_lengths 
 	for (uint32_t i = 0; i < g->knots; i++) {
 		uint32_t n = g->order[i];
 		int64_t at = INT64_MIN;
-		out->why[n] = ASSAY_DEP_NONE;
+		out->why[i] = ASSAY_DEP_NONE;
 		if (!assay_path_is_work(g, n) && n && g->cause[n - 1] != ASSAY_WHY_COUNT)
 			at = out->at[n - 1] + lengths->len[n - 1];
-		for (uint32_t d = g->first[n]; d < g->first[n + 1]; d++) {
+		for (uint32_t d = g->first[i]; d < g->first[i + 1]; d++) {
 			if (lengths->lag[d] == ASSAY_DEP_DROPPED)
 				continue;
 			int64_t ready = assay_path_ready(g, out, lengths->dur, &g->dep[d]);
 			ready += lengths->lag[d];
 			if (ready > at) {
 				at = ready;
-				out->why[n] = d;
+				out->why[i] = d;
 			}
 		}
 		/* nothing says when it begins: it begins when it did */

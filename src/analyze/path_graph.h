@@ -58,7 +58,7 @@ typedef struct assay_path_changes {
 /* Result of a replay, or what was measured. */
 typedef struct assay_path_times {
 	int64_t *at;   /* by node */
-	uint32_t *why; /* by node: the dependency that bound it, or ASSAY_DEP_NONE */
+	uint32_t *why; /* by knot: the dependency that bound it, or ASSAY_DEP_NONE */
 } assay_path_times;
 
 typedef struct assay_path_graph {
@@ -80,7 +80,7 @@ typedef struct assay_path_graph {
 	uint32_t *node_of_gpu;
 	uint8_t *class;   /* by work */
 	uint32_t *kernel; /* by work: row of kernel */
-	uint32_t *first;  /* by node: its dependencies in dep; nodes + 1 */
+	uint32_t *first;  /* by knot: its dependencies in dep; knots + 1 */
 	assay_path_dep *dep;
 	uint32_t deps;
 	uint32_t *order; /* knots, dependencies first: work, where threads begin, and the ends of

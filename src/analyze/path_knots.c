@@ -37,7 +37,7 @@ static void tie_deps(assay_path_knots *k)
 		uint32_t node = g->order[i];
 		k->knot[i].first = k->deps;
 		k->knot[i].measured = g->measured.at[node];
-		for (uint32_t d = g->first[node]; d < g->first[node + 1]; d++) {
+		for (uint32_t d = g->first[i]; d < g->first[i + 1]; d++) {
 			if (is_dropped(g, d))
 				continue;
 			uint32_t from = g->dep[d].from;

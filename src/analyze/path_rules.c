@@ -263,9 +263,10 @@ static bool in_window(const struct matcher *m, int64_t from, int64_t to)
 static uint8_t launch_rule(const struct matcher *m, uint32_t node)
 {
 	const assay_path_graph *g = m->g;
+	const uint32_t *first = &g->first[g->place[node]];
 	if (!m->lent)
 		return NO_RULE;
-	for (uint32_t d = g->first[node]; d < g->first[node + 1]; d++)
+	for (uint32_t d = first[0]; d < first[1]; d++)
 		if (g->dep[d].kind == ASSAY_DEP_LAUNCH)
 			return lent_rule(m, g->dep[d].from);
 	return NO_RULE;
@@ -374,8 +375,9 @@ static void lend_rules(struct matcher *m)
 	const assay_path_graph *g = m->g;
 	m->lent = assay_alloc(&m->scratch, g->points + 1);
 	memset(m->lent, NO_RULE, g->points);
-	for (uint32_t p = 0; p < g->points; p++)
-		for (uint32_t d = g->first[p]; d < g->first[p + 1]; d++) {
+	for (uint32_t p = 0; p < g->points; p++) {
+		uint32_t knot = g->place[p], n = knot == ASSAY_DEP_NONE ? 0 : g->first[knot + 1];
+		for (uint32_t d = n ? g->first[knot] : 0; d < n; d++) {
 			uint32_t from = g->dep[d].from;
 			if (g->dep[d].kind != ASSAY_DEP_HAND || g->row[from] == ASSAY_NO_ROW)
 				continue;
@@ -389,6 +391,7 @@ static void lend_rules(struct matcher *m)
 				quiet = g->elastic[k + 1] && is_quiet(g, k);
 			}
 		}
+	}
 }
 
 /* The first of the rules that reach an instant. */

@@ -81,13 +81,14 @@ static int64_t enough_since(assay_worth *w, uint32_t group)
 {
 	enum { WORKS_BEFORE = 4096 };
 	const assay_tables *t = &w->run.part.t;
-	int64_t *before = assay_alloc(&w->arena, (t->gpu.n + 1) * sizeof *before);
-	size_t n = 0;
+	assay_vec(int64_t) before = {0};
 	for (uint32_t i = 0; i < t->gpu.n; i++)
 		if (t->gpu.ts[i] < w->from && assay_track_group(t, t->gpu.track[i]) == group)
-			before[n++] = t->gpu.ts[i];
-	assay_sort_i64(before, n);
-	return n > WORKS_BEFORE ? before[n - WORKS_BEFORE] : INT64_MIN;
+			*assay_push(&before) = t->gpu.ts[i];
+	assay_sort_i64(before.p, before.n);
+	int64_t since = before.n > WORKS_BEFORE ? before.p[before.n - WORKS_BEFORE] : INT64_MIN;
+	assay_vec_free(&before);
+	return since;
 }
 
 static void take_work(assay_worth *w)

@@ -14,6 +14,8 @@ static inline uint32_t assay_hand_host(assay_run *run, assay_host_kind kind, con
 	t->host.ts[h] = ts;
 	t->host.dur[h] = dur;
 	t->host.track[h] = assay_thread_track(&run->part, 1, 1);
+	if (assay_is_call((uint8_t)kind))
+		t->host.detail[h] = assay_add(t, ASSAY_T_api);
 	return h;
 }
 

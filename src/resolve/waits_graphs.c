@@ -193,7 +193,6 @@ static assay_run *run_of(const step *steps, size_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, steps[i].name,
 					     10000 * (int64_t)i, 1000);
-		t->host.detail[h] = assay_add(t, ASSAY_T_api);
 		t->api.corr[t->host.detail[h]] = i + 1;
 		t->host.track[h] = assay_thread_track(&run->part, 1, 1);
 		uint32_t e = assay_add(t, ASSAY_T_event_call);

@@ -323,7 +323,6 @@ static assay_run *sync_that_returns(int64_t at)
 	assay_tables *t = &run->part.t;
 	run->part.source = assay_add(t, ASSAY_T_source);
 	uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 0, 900);
-	t->host.detail[h] = assay_add(t, ASSAY_T_api);
 	t->api.corr[t->host.detail[h]] = 1;
 	t->host.track[h] = assay_thread_track(&run->part, 1, 1);
 	uint32_t g = assay_add(t, ASSAY_T_gpu), e = assay_add(t, ASSAY_T_event_call);
@@ -408,7 +407,6 @@ static uint32_t hand_call(assay_run *run, const char *name, int64_t ts, uint64_t
 {
 	assay_tables *t = &run->part.t;
 	uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, name, ts, 1000);
-	t->host.detail[h] = assay_add(t, ASSAY_T_api);
 	t->api.corr[t->host.detail[h]] = corr;
 	t->host.track[h] = assay_thread_track(&run->part, 1, 1);
 	return h;

@@ -194,7 +194,6 @@ static assay_run *numbered_run(uint32_t calls, uint32_t at, uint32_t missing)
 		if (i == missing)
 			continue;
 		uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, name, 10000 * i, 1000);
-		t->host.detail[h] = assay_add(t, ASSAY_T_api);
 		t->api.corr[t->host.detail[h]] = i;
 		t->host.args[h] = assay_sid_of(run, args);
 		t->host.track[h] = assay_thread_track(&run->part, 1, 1);

@@ -50,7 +50,6 @@ static assay_run *run_of(const row *rows, size_t n)
 		if (rows[i].name) {
 			uint32_t h =
 				assay_hand_host(run, ASSAY_HOST_RUNTIME, rows[i].name, ts, 10000);
-			t->host.detail[h] = assay_add(t, ASSAY_T_api);
 			t->api.corr[t->host.detail[h]] = i + 1;
 			t->host.args[h] = assay_sid_of(run, rows[i].args);
 			t->host.track[h] = assay_thread_track(&run->part, 1, 1 + rows[i].thread);
@@ -68,7 +67,6 @@ static void miss_calls(assay_run *run)
 {
 	assay_tables *t = &run->part.t;
 	uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, "hipGetDevice", 1000000000, 1000);
-	t->host.detail[h] = assay_add(t, ASSAY_T_api);
 	t->api.corr[t->host.detail[h]] = 1000;
 	t->host.track[h] = assay_thread_track(&run->part, 1, 1);
 }

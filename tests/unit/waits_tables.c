@@ -40,7 +40,6 @@ static uint64_t add_call(maker *m, const char *name, uint64_t stream, uint64_t e
 	assay_tables *t = &m->run->part.t;
 	m->now += 10;
 	uint32_t h = assay_hand_host(m->run, ASSAY_HOST_RUNTIME, name, m->now, 5);
-	t->host.detail[h] = assay_add(t, ASSAY_T_api);
 	t->api.corr[t->host.detail[h]] = ++m->corr;
 	t->host.track[h] = assay_thread_track(&m->run->part, 1, pick(m, THREADS));
 	if (!handles)
