@@ -14,6 +14,7 @@ enum {
 	PLACES = 3,
 	BUCKET = TURN / 2,
 	BUCKETS = 1 << 20, /* 43 minutes; those of a longer window are wider */
+	CELL = BUCKET / 2,
 };
 
 /* Where a row of host begins or ends. */
@@ -23,11 +24,24 @@ struct point {
 	bool ends;
 };
 
+/* Of the points of a thread in a CELL those that may lie beside a stretch of a BUCKET and more. */
+struct cell {
+	struct point first, last;
+};
+
+/* The cell of a thread that came last. */
+struct near {
+	uint64_t number;
+	uint32_t cell; /* 1 + its index; 0: none came */
+};
+
 struct stalls {
 	const assay_run *run;
 	const assay_find_ctx *c;
 	const bool *launches; /* by track */
-	assay_vec(struct point) point;
+	struct near *near;    /* by track */
+	assay_map number;     /* track and number of a cell -> cell */
+	assay_vec(struct cell) cell;
 	assay_map place;
 	uint64_t long_ones, turns, places;
 	int64_t time; /* ns in turns */
@@ -102,17 +116,40 @@ static const bool *threads_that_launch(const assay_run *run, const assay_find_ct
 	return is;
 }
 
+static void add_point(struct stalls *s, int64_t at, uint32_t row, bool ends)
+{
+	uint32_t track = s->run->part.t.host.track[row];
+	struct near *near = &s->near[track];
+	struct point p = {at, row, ends};
+	uint64_t number = ((uint64_t)at + (1ull << 63)) / CELL;
+	if (!near->cell || near->number != number) {
+		uint64_t key[2] = {track, number};
+		uint32_t *slot = assay_map_at(&s->number, assay_hash(key, sizeof key, 0));
+		if (*slot == ASSAY_MAP_ABSENT) {
+			*slot = (uint32_t)s->cell.n;
+			*assay_push(&s->cell) = (struct cell){p, p};
+		}
+		*near = (struct near){number, 1 + *slot};
+	}
+	struct cell *c = &s->cell.p[near->cell - 1];
+	if (at < c->first.at)
+		c->first = p;
+	if (at >= c->last.at)
+		c->last = p;
+}
+
 static void find_points(struct stalls *s)
 {
 	const assay_host_table *h = &s->run->part.t.host;
+	s->near = assay_alloc(s->c->scratch, (s->run->part.t.track.n + 1) * sizeof *s->near);
 	for (uint32_t i = 0; i < h->n; i++) {
 		int64_t end = assay_host_end(h, i);
 		if (!s->launches[h->track[i]] || end < s->c->w->from || h->ts[i] > s->c->w->to)
 			continue;
 		if (is_open_at(s, h->ts[i]))
-			*assay_push(&s->point) = (struct point){h->ts[i], i, false};
+			add_point(s, h->ts[i], i, false);
 		if (is_open_at(s, end))
-			*assay_push(&s->point) = (struct point){end, i, true};
+			add_point(s, end, i, true);
 	}
 }
 
@@ -146,20 +183,20 @@ static void look(struct stalls *s)
 {
 	const assay_host_table *h = &s->run->part.t.host;
 	assay_arena a = {0};
-	uint32_t *order = assay_alloc(&a, (s->point.n + 1) * sizeof *order);
-	int64_t *at = assay_alloc(&a, (s->point.n + 1) * sizeof *at);
-	uint32_t *last = assay_alloc(&a, (s->run->part.t.track.n + 1) * sizeof *last);
-	for (uint32_t i = 0; i < s->point.n; i++) {
+	uint32_t *order = assay_alloc(&a, (s->cell.n + 1) * sizeof *order);
+	int64_t *at = assay_alloc(&a, (s->cell.n + 1) * sizeof *at);
+	const struct point **last = assay_alloc(&a, (s->run->part.t.track.n + 1) * sizeof *last);
+	for (uint32_t i = 0; i < s->cell.n; i++) {
 		order[i] = i;
-		at[i] = s->point.p[i].at;
+		at[i] = s->cell.p[i].first.at;
 	}
-	assay_sort_rows(order, s->point.n, at);
-	for (size_t i = 0; i < s->point.n; i++) {
-		const struct point *p = &s->point.p[order[i]];
-		uint32_t *before = &last[h->track[p->row]];
+	assay_sort_rows(order, s->cell.n, at);
+	for (size_t i = 0; i < s->cell.n; i++) {
+		const struct cell *c = &s->cell.p[order[i]];
+		const struct point **before = &last[h->track[c->first.row]];
 		if (*before)
-			look_between(s, &s->point.p[*before - 1], p);
-		*before = order[i] + 1;
+			look_between(s, *before, &c->first);
+		*before = &c->last;
 	}
 	assay_arena_free(&a);
 }
@@ -174,7 +211,8 @@ static const char *tell_turns(const assay_run *run, const assay_find_ctx *c)
 		look(&s);
 	}
 	assay_pages_free(s.open);
-	assay_vec_free(&s.point);
+	assay_vec_free(&s.cell);
+	assay_map_free(&s.number);
 	assay_map_free(&s.place);
 	int64_t waits = c->w->cause[ASSAY_WHY_HOST_UNTRACED] + c->w->cause[ASSAY_WHY_HOST_OP];
 	if (s.turns < STRETCHES || s.places < PLACES || s.turns * 10 < s.long_ones * 9 ||
