@@ -9,6 +9,7 @@
 #include "model/by_hand.h"
 #include "names/calls.h"
 #include "names/copies.h"
+#include "names/words.h"
 
 static const int64_t MS = 1000 * 1000;
 
@@ -98,6 +99,61 @@ static bool tells_lock(const struct look *l, assay_unnamed *out)
 	out->likely = ASSAY_WHY_HOST_GIL;
 	out->place = NULL;
 	out->because = because;
+	return true;
+}
+
+/* When threads of a host backend exchange tensors, of the same process, by begin. */
+static size_t find_exchanges(const struct look *l, assay_span **out)
+{
+	const assay_tables *t = &l->run->part.t;
+	uint8_t *known = assay_alloc(l->c->scratch, l->run->part.strings.str.n + 1);
+	assay_vec(uint32_t) rows = {0};
+	uint32_t process = assay_track_group(t, t->host.track[l->holes.p[l->main->hole].before]);
+	for (uint32_t i = 0; i < t->host.n; i++) {
+		uint8_t *is = &known[t->host.name[i]];
+		if (!*is)
+			*is = assay_word_of(assay_text(l->run, t->host.name[i])) ==
+					      ASSAY_WORD_HOST_COMM
+				      ? 2
+				      : 1;
+		if (*is == 2 && assay_track_group(t, t->host.track[i]) == process)
+			*assay_push(&rows) = i;
+	}
+	assay_sort_rows(rows.p, rows.n, t->host.ts);
+	assay_span *span = assay_alloc(l->c->scratch, (rows.n + 1) * sizeof *span);
+	for (size_t i = 0; i < rows.n; i++)
+		span[i] = (assay_span){t->host.ts[rows.p[i]], assay_host_end(&t->host, rows.p[i])};
+	size_t n = rows.n;
+	assay_vec_free(&rows);
+	*out = span;
+	return n;
+}
+
+/* ns of a stretch until the last of those that began in it, or just before, is over. */
+static int64_t exchanged(const assay_span *span, size_t n, const assay_hole *h)
+{
+	int64_t end = h->from;
+	size_t i = assay_count_until(&span->from, sizeof *span, n, h->to);
+	for (; i > 0 && span[i - 1].to > h->from; i--)
+		end = span[i - 1].to > end ? span[i - 1].to : end;
+	return (end < h->to ? end : h->to) - h->from;
+}
+
+/* A thread that gave tensors to a host backend waits until other threads have exchanged them. */
+static bool tells_collective(const struct look *l, assay_unnamed *out)
+{
+	assay_span *span;
+	size_t n = find_exchanges(l, &span);
+	int64_t sum = 0;
+	for (size_t i = 0; n && i < l->holes.n; i++) {
+		const assay_hole *h = &l->holes.p[i];
+		sum += exchanged(span, n, h) * 3 > (h->to - h->from) * 2 ? h->idle : 0;
+	}
+	if (sum * 3 <= l->idle * 2)
+		return false;
+	out->likely = ASSAY_WHY_HOST_COMM;
+	out->because =
+		"nothing is recorded there, but meanwhile other threads exchange tensors over the host (gloo, MPI): it waits for that, and for the rank that comes last";
 	return true;
 }
 
@@ -377,7 +433,7 @@ static bool tells_interruptions(const struct look *l, assay_unnamed *out)
 
 /* The first that says yes is believed. */
 static bool (*const rules[])(const struct look *, assay_unnamed *) = {
-	tells_lock, tells_polling, tells_timer, tells_copies, tells_interruptions,
+	tells_lock, tells_collective, tells_polling, tells_timer, tells_copies, tells_interruptions,
 };
 
 assay_unnamed assay_unnamed_look(const assay_run *run, const assay_find_ctx *c)
@@ -457,6 +513,33 @@ static void add_hole(struct told *x, const char *before, int64_t length, const c
 	t->gap_part.dur[part] = length;
 	x->w.cause[ASSAY_WHY_HOST_UNTRACED] += length;
 	x->now = to + 2000;
+}
+
+/* Three waits between a copy to the host and one back, in which another thread does something for
+ * so long. */
+static assay_why likely_beside(const char *name, int64_t dur)
+{
+	struct told x;
+	told_open(&x);
+	for (int i = 0; i < 3; i++) {
+		int64_t from = x.now;
+		add_work(&x, "Memcpy DtoH (Device -> Pageable)", MUCH, x.now, ASSAY_NO_ROW);
+		add_hole(&x, "c10d::allreduce_", 9 * MS + i * MS, "cudaMemcpyAsync",
+			 "Memcpy HtoD (Pageable -> Device)", MUCH);
+		uint32_t h = assay_hand_host(x.run, ASSAY_HOST_ANNOTATION, name, from + 1000, dur);
+		x.run->part.t.host.track[h] = assay_thread_track(&x.run->part, 1, 2);
+	}
+	assay_why likely = assay_unnamed_look(x.run, &x.c).likely;
+	told_close(&x);
+	return likely;
+}
+
+TEST(who_waits_while_other_threads_exchange_tensors_waits_for_them)
+{
+	CHECK_EQ(likely_beside("gloo:all_reduce", 10 * MS), ASSAY_WHY_HOST_COMM);
+	CHECK(likely_beside("gloo:all_reduce", 5 * MS) != ASSAY_WHY_HOST_COMM);
+	CHECK(likely_beside("sampler", 10 * MS) != ASSAY_WHY_HOST_COMM);
+	return 0;
 }
 
 TEST(stretches_of_one_length_are_ended_by_a_timer)
