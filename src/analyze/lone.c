@@ -54,6 +54,7 @@ struct lone {
 	bool *in_optimizer;  /* by row of stack */
 	bool cheaper_in_use; /* most matrix time by names is not fp32 */
 	bool single_in_use;  /* some is not fp64 */
+	bool double_in_use;  /* something computes in double: more than casts there and back */
 	assay_map streams;   /* track -> row of pieces and chain */
 	assay_vec(struct pieces) pieces;
 	assay_vec(assay_fusible) chain;
@@ -147,7 +148,7 @@ static void read_names(struct lone *l)
 {
 	const assay_kernel_table *k = &l->t->kernel;
 	double cheap = 0, full = 0;
-	bool doubles = false;
+	bool products = false; /* in double */
 	l->named = assay_alloc(&l->scratch, (k->n + 1) * sizeof *l->named);
 	for (uint32_t i = 0; i < k->n; i++) {
 		if (k->kind[i] != ASSAY_GPU_KERNEL)
@@ -155,13 +156,14 @@ static void read_names(struct lone *l)
 		*assay_map_at(&l->rows, k->name[i]) = i;
 		l->named[i] = read_name(l->run, i);
 		bool matrix = l->named[i].math && l->named[i].math != ASSAY_MATH_FP64;
-		doubles |= l->named[i].math == ASSAY_MATH_FP64;
+		products |= l->named[i].math == ASSAY_MATH_FP64;
+		l->double_in_use |= l->named[i].wide && l->named[i].role != ASSAY_ROLE_CAST;
 		full += l->named[i].math == ASSAY_MATH_FP32 ? (double)k->total[i] : 0;
 		cheap += matrix && l->named[i].math != ASSAY_MATH_FP32 ? (double)k->total[i] : 0;
 	}
 	l->cheaper_in_use = cheap > full;
 	l->single_in_use = cheap + full > 0;
-	if (full > 0 && cheap == 0 && !doubles)
+	if (full > 0 && cheap == 0 && !products)
 		name_like_tried(l);
 }
 
@@ -388,7 +390,7 @@ static int64_t needless(const struct lone *l, const struct named *n, size_t at, 
 	if (l->eager[at])
 		return ns;
 	*kind = ASSAY_ADVICE_FP64; /* twice the bytes of single precision */
-	if (l->wide[at] && is_memory_bound(n) && l->single_in_use)
+	if (l->wide[at] && is_memory_bound(n) && l->single_in_use && l->double_in_use)
 		return n->role == ASSAY_ROLE_CAST ? ns : ns / 2;
 	*kind = ASSAY_ADVICE_CHAIN;
 	if (l->fused[at].goes)
@@ -648,6 +650,9 @@ TEST(products_in_fp64_are_dear_where_others_are_not)
 	CHECK_EQ(sold(around, 4, ASSAY_ADVICE_FP64), 75000 + 10000 + 7000);
 	CHECK_EQ(sold(around + 1, 3, ASSAY_ADVICE_FP64), 10000 + 7000); /* no product is */
 	CHECK_EQ(sold(around + 2, 2, ASSAY_ADVICE_FP64), 0);            /* nor in another type */
+	const struct hand_kernel back[] = {around[1], around[3]}; /* nothing is computed in it */
+	CHECK_EQ(sold(back, 2, ASSAY_ADVICE_FP64), 0);
+	CHECK_EQ(sold(back, 2, ASSAY_ADVICE_CASTS), 7000);
 	return 0;
 }
 

@@ -38,8 +38,9 @@ struct useful {
 	float *kept;     /* by row of op_call: share of its time that fusing leaves; 1 all */
 	uint8_t *copies; /* by row of op_shape: what a copy changes */
 	bool *doubles; /* by row of op_shape: no matrix work, and most of what it moves is double */
-	bool *back;    /* by row of op_shape: computes gradients */
-	bool *goes;    /* by row of op_call: its kernels become part of another's */
+	bool double_in_use; /* something computes in double: more than casts there and back */
+	bool *back;         /* by row of op_shape: computes gradients */
+	bool *goes;         /* by row of op_call: its kernels become part of another's */
 };
 
 static bool is_known(const struct useful *u, uint32_t shape)
@@ -243,13 +244,13 @@ static bool moves_doubles(const struct useful *u, uint32_t shape)
 	return doubles * 2 > all;
 }
 
-/* Of memory traffic in double half would do, and no cast to or from it would be there, where
- * products are in other types. */
+/* Of memory traffic in double half would do, and, where something computes in it, no cast to or
+ * from it would be there, where products are in other types. */
 static double double_saved(const struct useful *u, uint32_t call)
 {
 	uint32_t shape = u->t->op_call.shape[call];
 	double ns = (double)u->t->op_call.owned[call];
-	if (!u->doubles[shape] || usual_but_double(u) == ASSAY_MATH_NONE)
+	if (!u->doubles[shape] || !u->double_in_use || usual_but_double(u) == ASSAY_MATH_NONE)
 		return 0;
 	return u->copies[shape] == ASSAY_COPY_CHANGES_TYPE ? ns : (ns - ASSAY_LEAST_KERNEL) / 2;
 }
@@ -466,6 +467,8 @@ void assay_useful(assay_run *run, const assay_rates *rates, const assay_window *
 		u->tail[i] = product ? (float)tail_of(u, i) : 0;
 		u->copies[i] = (uint8_t)assay_shape_copy(run, i);
 		u->doubles[i] = moves_doubles(u, i);
+		u->double_in_use |= t->op_shape.math[i] == ASSAY_MATH_FP64 ||
+				    (u->doubles[i] && u->copies[i] != ASSAY_COPY_CHANGES_TYPE);
 		const assay_work_rule *rule =
 			assay_work_rule_of(assay_text(run, t->op_shape.name[i]));
 		u->back[i] = rule && rule->flags & WORK_BACKWARD;
@@ -619,8 +622,10 @@ TEST(copies_and_kernels_that_memory_does_not_hold_up_are_no_chain)
 	return 0;
 }
 
-/* What a cheaper type saves of a call of 104 us on tensors of these types, beside a product. */
-static int64_t saved_of_types(const char *name, const char *types, uint8_t product)
+/* What a cheaper type saves of a call of 104 us on tensors of these types, beside a product and a
+ * short call on tensors of that type. */
+static int64_t saved_of_types(const char *name, const char *types, uint8_t product,
+			      const char *beside)
 {
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
@@ -635,6 +640,9 @@ static int64_t saved_of_types(const char *name, const char *types, uint8_t produ
 	add_hand_call(run, ASSAY_WORK_GEMM, product, 1e8, 1, 100000);
 	for (uint32_t i = 0; i < 2; i++)
 		t->op_shape.bound_ns[i] = 100000;
+	s = add_hand_call(run, ASSAY_WORK_ELEMENTWISE, ASSAY_MATH_FP32, 1, 1, 1);
+	t->op_shape.name[s] = assay_sid_of(run, "aten::sin");
+	t->op_shape.types[s] = assay_sid_of(run, beside);
 	assay_useful(run, &r, &w);
 	int64_t saved = t->call_part.precision[0];
 	assay_run_free(run);
@@ -643,14 +651,26 @@ static int64_t saved_of_types(const char *name, const char *types, uint8_t produ
 
 TEST(traffic_in_double_is_dear_beside_products_in_other_types)
 {
-	static const char both[] = "[\"double\", \"double\"]";
-	CHECK_EQ(saved_of_types("aten::add", both, ASSAY_MATH_BF16), 50000);
-	CHECK_EQ(saved_of_types("aten::add", both, ASSAY_MATH_FP64), 0);
-	CHECK_EQ(saved_of_types("aten::add", "[\"float\", \"float\"]", ASSAY_MATH_BF16), 0);
-	/* no cast from double or to it would be there */
-	CHECK_EQ(saved_of_types("aten::copy_", "[\"float\", \"double\"]", ASSAY_MATH_BF16), 104000);
-	CHECK_EQ(saved_of_types("aten::copy_", "[\"float\", \"c10::BFloat16\"]", ASSAY_MATH_BF16),
-		 0);
+	static const struct {
+		const char *name, *types;
+		uint8_t product;
+		const char *beside;
+		int64_t saved;
+	} cases[] = {
+		{"aten::add", "[\"double\", \"double\"]", ASSAY_MATH_BF16, "[\"float\"]", 50000},
+		{"aten::add", "[\"double\", \"double\"]", ASSAY_MATH_FP64, "[\"float\"]", 0},
+		{"aten::add", "[\"float\", \"float\"]", ASSAY_MATH_BF16, "[\"float\"]", 0},
+		/* no cast from double or to it would be there */
+		{"aten::copy_", "[\"float\", \"double\"]", ASSAY_MATH_BF16, "[\"double\"]", 104000},
+		/* a cast like others, where nothing computes in double */
+		{"aten::copy_", "[\"float\", \"double\"]", ASSAY_MATH_BF16, "[\"float\"]", 0},
+		{"aten::copy_", "[\"float\", \"c10::BFloat16\"]", ASSAY_MATH_BF16, "[\"double\"]",
+		 0},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++)
+		CHECK_EQ(saved_of_types(cases[i].name, cases[i].types, cases[i].product,
+					cases[i].beside),
+			 cases[i].saved);
 	return 0;
 }
 
