@@ -121,6 +121,8 @@ static void join_handle(assay_sweep *s, sweep_event *e, assay_sweep_wait *w)
 		    !sure                 ? ASSAY_WAIT_IS_AMBIGUOUS
 		    : is_certain(s, e, w) ? ASSAY_WAIT_IS_EXACT
 					  : ASSAY_WAIT_IS_LIKELY);
+	if (is_shared(e))
+		doubt(w, ASSAY_WAIT_BY_PROCESS);
 	if (!sure && e->records > 1)
 		w->other_key = e->prev.key;
 }

@@ -28,6 +28,19 @@ TEST(a_thread_is_not_held_up_by_work_that_was_over)
 	return 0;
 }
 
+TEST(a_thread_that_goes_on_as_its_work_ends_contradicts_no_clock)
+{
+	for (int64_t early = 0; early < 2; early++) {
+		program p = {0};
+		work(&p, 1, S1, 0, 205 + early);
+		on(&p, ASSAY_OP_STREAM_SYNC, 20, S1); /* 200 to 205 */
+		run(&p);
+		CHECK_EQ(p.wait[0].slack, -early);
+		CHECK_EQ(!!(p.wait[0].flags & ASSAY_WAIT_TIMES), early);
+	}
+	return 0;
+}
+
 TEST(words_of_32_bits_are_compared_as_such)
 {
 	static const struct {

@@ -1,0 +1,542 @@
+#!/usr/bin/env python3
+"""What docs/waits.md says, line by line: a trace made by hand for each, and the wait that it speaks of. A line that is no longer
+in the document fails, too."""
+import json
+import pathlib
+import random
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import forms
+import machine
+import tap
+
+US = 1000
+A, B = 0xe100, 0xe200  # events
+
+
+class Trace:
+    """What a profiler saw of a process. Calls follow each other by 10 us, and have numbers that follow each other."""
+    def __init__(self, form="rocprof_json", devices=1):
+        self.form, self.devices, self.pid, self.cuda = form, devices, 7, False
+        self.calls, self.works, self.barriers, self.syncs, self.records = [], [], [], [], []
+        self.streams, self.gone, self.off, self.made, self.vague = [], [], [], {}, set()
+        self.tells_creation, self.lost, self.began = True, 0, 0
+        self.now, self.corr = 100 * US, 0
+        self.default = [self.stream(handle=0, device=d, legacy=True) for d in range(devices)]
+
+    def stream(self, handle=None, device=0, legacy=False, made=None, blocking=False):
+        """made: its creation is recorded."""
+        number = len(self.streams)
+        s = machine.Stream(device, 0 if legacy else number, 0x100 * number if handle is None else handle, blocking, legacy)
+        self.streams.append(s)
+        if made:
+            self.call("StreamCreateWithFlags", stream=s, flags=0 if blocking else 1)
+        return s
+
+    def call(self, name, dur=1, at=None, thread=0, status=0, stream=None, **args):
+        """Times in microseconds. Gives the call's number."""
+        self.corr += 1
+        self.now = at * US if at else self.now + 10 * US
+        args = {**args, **({"stream": stream.handle} if stream else {})}
+        self.calls.append(machine.Call(name, thread, self.corr, self.now, dur * US, args, status, 0, stream, ()))
+        return self.corr
+
+    def lose(self):
+        """A call that was not recorded."""
+        self.corr += 1
+
+    def work(self, s, start, end, corr, copy=None):
+        self.works.append(machine.Work(f"k{len(self.works)}", s, corr, start * US, (end - start) * US, copy))
+
+    def launch(self, s, start, end, **how):
+        corr = self.call("LaunchKernel", stream=s, **how)
+        self.work(s, start, end, corr)
+        return corr
+
+    def record(self, s, event=A, **how):
+        return self.call("EventRecord", stream=s, event=event, **how)
+
+    def wait(self, s, event=A, **how):
+        return self.call("StreamWaitEvent", stream=s, event=event, flags=0, **how)
+
+    def sync(self, s, end=None, **how):
+        """A thread waits for a stream, until then."""
+        return self.until("StreamSynchronize", end, stream=s, **how)
+
+    def until(self, name, end, **args):
+        at = args.get("at") or self.now // US + 10
+        return self.call(name, dur=end - at if end else 1, **args)
+
+    def barrier(self, waits, corr, event, s, start, end):
+        self.barriers.append((waits, corr, event, s, start * US, end * US, s.queue))
+
+    def waits(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = forms.FORMS[self.form].write([self], random.Random(1), pathlib.Path(folder))
+            code, out, err = tap.run("waits", "--json", path)
+        return json.loads(out)["waits"] if not code else err
+
+
+LINES = []  # (what the document says, trace)
+
+
+def line(text):
+    def keep(make):
+        LINES.append((text, make))
+        return make
+    return keep
+
+
+# Each gives the trace, the number of a call, and what is to be said of it: class, doubt, number of the work's call. Without class: it
+# is no wait.
+
+@line("the recording is known to hold every call; stream and device synchronisation name what they wait for themselves")
+def whole():
+    t = Trace()
+    s, other = t.stream(made=True), t.stream(made=True)
+    k = t.launch(s, 150, 400)
+    t.record(s)
+    return t, t.wait(other), "exact", None, k
+
+
+@line("| `order_of_calls` | only the order of calls says which record was met")
+def order_of_calls():
+    t = Trace()
+    s, other = t.stream(made=True), t.stream(made=True)
+    k = t.launch(s, 150, 400)
+    t.record(s)
+    t.lose()
+    return t, t.wait(other), "likely", "order_of_calls", k
+
+
+@line("| `uncounted_losses` | the same recording shows work that a lost call may have put in front of the wait |")
+def uncounted_losses():
+    t = Trace()
+    s, other = t.stream(made=True), t.stream(made=True)
+    k = t.launch(s, 150, 400)
+    t.launch(other, 150, 405)
+    t.lose()
+    return t, t.sync(s, 410), "likely", "uncounted_losses", k
+
+
+@line("a device synchronisation waited for the device whose work ended last before it returned")
+def guessed_place():
+    t = Trace(devices=2)
+    t.launch(t.stream(device=0), 150, 395)
+    k = t.launch(t.stream(device=1), 150, 400)
+    return t, t.until("DeviceSynchronize", 405), "likely", "guessed_place", k
+
+
+@line("a wait for\nthe default stream that ended with their work is taken to have waited for it, and where the two readings differ the class is `likely`.")
+def default_stream():
+    t = Trace()
+    t.launch(t.stream(made=True), 150, 395)
+    k = t.launch(t.stream(), 150, 400)
+    return t, t.sync(t.default[0], 405), "likely", "default_stream", k
+
+
+@line("| `empty_stream` | a stream in which nothing ran")
+def empty_stream():
+    t = Trace()
+    t.launch(t.default[0], 150, 400)
+    return t, t.sync(t.stream()), "likely", "empty_stream", None
+
+
+@line("| `unseen_work` | a launch is recorded, its work is not |")
+def unseen_work():
+    t = Trace()
+    s = t.stream(made=True)
+    k = t.launch(s, 150, 400)
+    t.call("LaunchKernel", stream=s)
+    return t, t.sync(s, 405), "likely", "unseen_work", k
+
+
+@line("The same holds for functions of the host, of which nobody records when they end")
+def host_function():
+    t = Trace()
+    s = t.stream(made=True)
+    k = t.launch(s, 150, 400)
+    t.call("LaunchHostFunc", stream=s)
+    return t, t.sync(s, 405), "likely", "host_function", k
+
+
+def pool(end):
+    """Stream 2 gets memory while work of stream 1 may run that is in front of its return."""
+    t = Trace()
+    s, other = t.stream(made=True), t.stream(made=True)
+    t.launch(s, 130, end)
+    k = t.launch(other, 135, 140)
+    t.call("FreeAsync", stream=s, dev_ptr=0x7000)
+    t.call("MallocAsync", stream=other, dev_ptr=0x7000, size=64, at=300)
+    return t, t.sync(other), k
+
+
+@line("a stream may have been made to wait for another one that gives")
+def memory_pool():
+    t, sync, k = pool(290)
+    return t, sync, "exact", None, k
+
+
+@line("back what it gets (`MallocAsync` after `FreeAsync`, as long as the work before the latter runs)")
+def memory_pool_in_use():
+    t, sync, k = pool(400)
+    return t, sync, "likely", "memory_pool", k
+
+
+@line("a wait ends with the first write\nthat satisfies its condition")
+def memory_word():
+    t = Trace()
+    s, other = t.stream(made=True), t.stream(made=True)
+    k = t.launch(s, 150, 400)
+    t.call("StreamWriteValue64", stream=s, ptr=0x9000, value=3, flags=0)
+    t.launch(s, 410, 500)
+    t.call("StreamWriteValue64", stream=s, ptr=0x9000, value=4, flags=0)
+    return t, t.call("StreamWaitValue64", stream=other, ptr=0x9000, value=3, flags=0), "likely", "memory_word", k
+
+
+@line("another\nprocess can record it")
+def other_process():
+    t = Trace()
+    s, other = t.stream(made=True), t.stream(made=True)
+    k = t.launch(s, 150, 400)
+    t.record(s)
+    t.call("IpcGetEventHandle", event=A, handle=0x55)
+    return t, t.wait(other), "likely", "other_process", k
+
+
+@line("The same holds for an event that some graph records, after any graph was launched")
+def graph_events():
+    t = Trace()
+    s, other = t.stream(made=True), t.stream(made=True)
+    t.call("GraphAddEventRecordNode", graph=0x4000, event=A)
+    k = t.launch(s, 180, 400)
+    t.record(s)
+    t.work(other, 200, 395, t.call("GraphLaunch", stream=other, graphExec=0x4001))
+    return t, t.until("EventSynchronize", 401, event=A), "likely", "graph_events", k
+
+
+@line("nor is it behind a wait for something unknown or a host function, until the stream's next work.")
+def behind_unknown():
+    t = Trace()
+    s = t.stream(made=True)
+    k = t.launch(s, 150, 400)
+    t.launch(t.stream(made=True), 150, 395)
+    t.wait(s)
+    return t, t.sync(s, 401), "likely", "behind_unknown", k
+
+
+@line("nor is it behind a wait for something unknown or a host function, until the stream's next work.")
+def next_work():
+    t = Trace()
+    s = t.stream(made=True)
+    t.launch(s, 150, 400)
+    t.wait(s)
+    k = t.launch(s, 410, 600)
+    return t, t.sync(s, 605), "exact", None, k
+
+
+@line("until its first wait for a device, only streams with work of their own are certain")
+def began_late():
+    t = Trace("kineto_hip")
+    t.corr = 50
+    s = t.stream()
+    t.work(s, 90, 170, 4)
+    k = t.launch(s, 175, 400)
+    t.launch(t.stream(), 175, 390)
+    return t, t.until("DeviceSynchronize", 401), "likely", "began_late", k
+
+
+@line("What a thread put into a stream, or looked for in it, while another one did leaves nothing")
+def calls_at_once():
+    t = Trace()
+    s = t.stream(made=True)
+    k = t.launch(s, 180, 400, at=150, dur=20)
+    return t, t.sync(s, 405, at=160, thread=1), "likely", "calls_at_once", k
+
+
+@line("a wait of a thread has looked 20 us after it began.")
+def looked_before():
+    t = Trace()
+    s = t.stream(made=True)
+    k = t.launch(s, 150, 400)
+    sync = t.sync(s, 405, at=160, thread=1)
+    t.launch(s, 410, 500, at=185)
+    return t, sync, "exact", None, k
+
+
+@line("is `likely` when the work of one stream\nended in it, up to 100 us before it returned")
+def told_by_time():
+    t = Trace("rocprof_csv")
+    k = t.launch(t.stream(), 150, 400)
+    t.record(t.streams[-1])
+    return t, t.until("EventSynchronize", 450, event=A), "likely", "told_by_time", k
+
+
+@line("and `ambiguous` when that of several did.")
+def several_fit():
+    t = Trace("rocprof_csv")
+    k = t.launch(t.stream(), 150, 400)
+    t.launch(t.stream(), 150, 380)
+    t.record(t.streams[-1])
+    return t, t.until("EventSynchronize", 450, event=A), "ambiguous", "several_fit", k
+
+
+@line("| `clocks_disagree` | it ended before what it is said to have waited for |")
+def clocks_disagree():
+    t = Trace()
+    s = t.stream(made=True)
+    k = t.launch(s, 150, 400)
+    return t, t.sync(s, 389), "likely", "clocks_disagree", k
+
+
+@line("such a wait is `likely`, and `unexplained` when that is most of it.")
+def time_left_over():
+    t = Trace()
+    s = t.stream(made=True)
+    k = t.launch(s, 150, 1000)
+    return t, t.sync(s, 1300), "likely", "time_left_over", k
+
+
+@line("| `unexplained` | a producer is named, but most of the time lies after its end: something else was waited for |")
+def unexplained():
+    t = Trace()
+    s = t.stream(made=True)
+    k = t.launch(s, 150, 400)
+    return t, t.sync(s, 2000), "unexplained", "time_left_over", k
+
+
+def barred(queue, over):
+    """A wait whose barrier names this queue; the record's was over then."""
+    t = Trace()
+    s, other = t.stream(made=True), t.stream(made=True)
+    k = t.launch(s, 150, 400)
+    record = t.record(s)
+    t.lose()
+    wait = t.wait(other)
+    t.barrier(False, record, A, s, 145, over)
+    t.barriers.append((True, wait, A, other, 160 * US, over * US, queue or s.queue))
+    return t, wait, k
+
+
+@line("when the last record of that\nevent in that queue is the one that the order of calls says, the wait is `exact`")
+def queue_agrees():
+    t, wait, k = barred(None, 405)
+    return t, wait, "exact", None, k
+
+
+@line("| `late_barrier` | the record was over long after the work it is said to stand behind |")
+def late_barrier():
+    t, wait, k = barred(None, 900)
+    return t, wait, "likely", "late_barrier", k
+
+
+@line("HIP puts no barrier for what is over already: such a wait stays `likely`.")
+def no_barrier():
+    t = Trace()
+    s, other = t.stream(made=True), t.stream(made=True)
+    k = t.launch(s, 150, 160)
+    t.barrier(False, t.record(s), A, s, 145, 165)
+    t.lose()
+    return t, t.wait(other, at=300), "likely", "order_of_calls", k
+
+
+def unrecorded(lost):
+    t = Trace()
+    s = t.stream(made=True)
+    t.launch(s, 150, 400)
+    t.call("EventCreate", event=A)
+    if lost:
+        t.lose()
+    return t, t.wait(s)
+
+
+@line("the event was created and never recorded, and no call can be missing since its creation: the wait was a no-op |")
+def never_recorded():
+    return *unrecorded(False), "never_recorded", None, None
+
+
+@line("nor where a call since the event was made may be missing")
+def record_may_be_lost():
+    return *unrecorded(True), "lost", None, None
+
+
+@line("| `before_trace` | no record of the event was seen, nor its creation |")
+def before_trace():
+    t = Trace()
+    s = t.stream(made=True)
+    t.launch(s, 150, 400)
+    return t, t.wait(s), "before_trace", None, None
+
+
+@line("| `captured` | part of a stream capture: it built a graph and waited for nothing |")
+def captured():
+    t = Trace()
+    s, other = t.stream(made=True), t.stream(made=True)
+    t.launch(s, 150, 160)
+    t.call("StreamBeginCapture", stream=s, mode=0)
+    t.record(s)
+    return t, t.wait(other), "captured", None, None
+
+
+@line("| `failed_call` | the call returned an error, or the event was null |")
+def failed_call():
+    t = Trace()
+    s, other = t.stream(made=True), t.stream(made=True)
+    t.launch(s, 150, 400)
+    t.record(s)
+    return t, t.wait(other, status=1), "failed_call", None, None
+
+
+@line("a record that failed does not count")
+def failed_record():
+    t = Trace()
+    s, other = t.stream(made=True), t.stream(made=True)
+    k = t.launch(s, 150, 400)
+    t.record(s)
+    t.launch(s, 400, 600)
+    t.record(s, status=1)
+    return t, t.wait(other), "exact", None, k
+
+
+@line("A graph launch is one work that ends with its last kernel.")
+def graph_is_one_work():
+    t = Trace()
+    s = t.stream(made=True)
+    g = t.call("GraphLaunch", stream=s, graphExec=0x4001)
+    for start, end in (150, 300), (150, 400), (310, 350):
+        t.work(s, start, end, g)
+    return t, t.sync(s, 405), "exact", None, g
+
+
+@line("through any number of events and streams, and devices.")
+def relayed():
+    t = Trace(devices=2)
+    streams = [t.stream(device=i % 2, made=True) for i in range(9)]
+    t.streams[2].device = 0
+    k = t.launch(streams[0], 400, 900)
+    for i in range(8):
+        t.record(streams[i], A + i)
+        t.wait(streams[i + 1], A + i)
+    return t, t.sync(streams[8], 905), "exact", None, k
+
+
+@line("A stream that was destroyed goes on with what is in it: a wait for its device waits for that, too.")
+def gone():
+    t = Trace()
+    s = t.stream(made=True)
+    k = t.launch(s, 150, 400)
+    t.call("StreamDestroy", stream=s)
+    return t, t.until("DeviceSynchronize", 405), "exact", None, k
+
+
+@line("A stream is blocking when its creation or the table of streams says so.")
+def blocking():
+    t = Trace()
+    k = t.launch(t.stream(made=True, blocking=True), 150, 400)
+    t.launch(t.stream(made=True), 150, 700)
+    return t, t.sync(t.default[0], 405), "exact", None, k
+
+
+def lone(at):
+    """One of two devices did something; nobody says which one the call is for."""
+    t = Trace(devices=2)
+    k = t.launch(t.stream(made=True), 150, 400)
+    t.lose()
+    return t, t.until("DeviceSynchronize", max(at + 1, 405), at=at), k
+
+
+@line("a synchronisation that lasted until its work ended was for it")
+def held_by_lone():
+    t, sync, k = lone(200)
+    return t, sync, "exact", None, k
+
+
+@line("one\nthat returned at once may have been for another.")
+def not_held_by_lone():
+    t, sync, k = lone(500)
+    return t, sync, "likely", "guessed_place", k
+
+
+@line("a call works on the device its thread has chosen")
+def chosen():
+    t = Trace(devices=2)
+    t.call("SetDevice", deviceId=0)
+    t.launch(t.stream(device=0, made=True), 150, 600)
+    t.call("SetDevice", deviceId=1)
+    k = t.launch(t.stream(device=1, made=True), 180, 400)
+    return t, t.until("DeviceSynchronize", 405), "exact", None, k
+
+
+@line("where other work that was launched before (before the event's record, where that is known")
+def launched_after_the_record():
+    t = Trace()
+    s, other = t.stream(made=True), t.stream(made=True)
+    k = t.launch(s, 150, 400)
+    record = t.record(s)
+    t.launch(other, 160, 403)
+    t.lose()
+    wait = t.wait(other)
+    t.launch(other, 410, 500)
+    t.barrier(False, record, A, s, 145, 405)
+    t.barriers.append((True, wait, A, other, 160 * US, 405 * US, s.queue))
+    return t, wait, "exact", None, k
+
+
+def copy(name, end, until):
+    t = Trace()
+    corr = t.until(name, until, kind=2, size=64, stream=t.default[0])
+    t.work(t.default[0], 115, end, corr, copy=(0, None))
+    return t, corr
+
+
+@line("Copies: device to host in the synchronous form always waits")
+def copy_waits():
+    t, corr = copy("Memcpy", 300, 305)
+    return t, corr, "exact", None, corr
+
+
+def freed(start, end):
+    t = Trace()
+    s = t.stream(made=True)
+    k = t.launch(s, start, end)
+    return t, t.until("Free", 400, at=200, ptr=0x7000), k
+
+
+@line("Freeing memory and loading modules count only when work that was running when they began ended inside them.")
+def free_waits():
+    t, corr, k = freed(150, 380)
+    return t, corr, "likely", "told_by_time", k
+
+
+@line("Freeing memory and loading modules count only when work that was running when they began ended inside them.")
+def free_of_what_is_over():
+    t, corr, k = freed(150, 199)
+    return t, corr, None, None, None
+
+
+@line("Freeing memory and loading modules count only when work that was running when they began ended inside them.")
+def free_beside_work():
+    t, corr, k = freed(150, 401)
+    return t, corr, None, None, None
+
+
+def check(text, make, document):
+    t, corr, *wanted = make()
+    waits = t.waits()
+    got = [[w["class"], w["doubt"], w["producer_correlation"]] for w in waits if w["correlation"] == corr] if isinstance(waits, list) else waits
+    tap.ok(f"{make.__name__}: {' '.join(text.split())}", text in document and got == ([wanted] if wanted[0] else []),
+           f"wanted {wanted}, got {got}" if text in document else "not in the document")
+
+
+def main():
+    document = (tap.ROOT / "docs/waits.md").read_text()
+    for text, make in LINES:
+        check(text, make, document)
+    tap.done()
+
+
+if __name__ == "__main__":
+    main()
