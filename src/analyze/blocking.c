@@ -143,10 +143,8 @@ assay_blocking assay_blocking_at(const assay_run *run, const assay_window *w, ui
 
 bool assay_blocking_is_dense(const assay_blocking *b, const assay_window *w)
 {
-	uint64_t events = 0;
-	for (int k = 0; k < ASSAY_CLASS_COUNT; k++)
-		events += w->events[k];
-	return w->steps && b->all >= w->steps && b->all * ASSAY_DENSE_WORK >= events;
+	return w->steps && b->all >= w->steps &&
+	       b->all * ASSAY_DENSE_WORK >= assay_window_events(w);
 }
 
 const char assay_timer_fix[] =

@@ -266,29 +266,32 @@ static void sum_idle(const assay_tables *t, const assay_window *w, const bool *i
 		}
 }
 
-bool assay_place_time_of(const assay_run *run, const assay_window *w, uint32_t own,
-			 assay_place_time *out)
+typedef bool extent_of(const assay_run *run, const assay_window *w, uint32_t own, bool *is,
+		       assay_place_time *out);
+
+static bool time_of(const assay_run *run, const assay_window *w, uint32_t own, extent_of *choose,
+		    assay_place_time *out)
 {
 	assay_arena scratch = {0};
 	bool *is = assay_alloc(&scratch, run->part.t.stack.n + 1);
-	bool found = choose_extent(run, w, own, is, out);
+	bool found = choose(run, w, own, is, out);
 	if (found)
 		sum_idle(&run->part.t, w, is, out);
 	assay_arena_free(&scratch);
 	return found;
 }
 
+bool assay_place_time_of(const assay_run *run, const assay_window *w, uint32_t own,
+			 assay_place_time *out)
+{
+	return time_of(run, w, own, choose_extent, out);
+}
+
 bool assay_place_call_time_of(const assay_run *run, const assay_window *w, uint32_t own,
 			      assay_place_time *out)
 {
-	assay_arena scratch = {0};
-	bool *is = assay_alloc(&scratch, run->part.t.stack.n + 1);
 	*out = (assay_place_time){.inner = true};
-	bool found = can_go(run, w, own, is, out);
-	if (found)
-		sum_idle(&run->part.t, w, is, out);
-	assay_arena_free(&scratch);
-	return found;
+	return time_of(run, w, own, can_go, out);
 }
 
 /* Does an own function call a library that calls the place? */

@@ -227,12 +227,10 @@ static bool weigh_drained(const assay_find_ctx *c, struct idle *idle)
 static bool short_of_launches(const assay_find_ctx *c, const struct idle *idle, int cause)
 {
 	enum { OFTEN = 16 }; /* pieces of work */
-	uint64_t events = 0;
-	for (int k = 0; k < ASSAY_CLASS_COUNT; k++)
-		events += c->w->events[k];
 	bool of_launching = cause == ASSAY_WHY_LAUNCH_CALL || cause == ASSAY_WHY_LAUNCH_LATENCY ||
 			    (assay_why_is_host(cause) && cause != ASSAY_WHY_HOST_SYNC);
-	return of_launching && idle->steady[DRAINED] && idle->gaps[DRAINED] * OFTEN >= events &&
+	return of_launching && idle->steady[DRAINED] &&
+	       idle->gaps[DRAINED] * OFTEN >= assay_window_events(c->w) &&
 	       idle->total[cause] < (int64_t)idle->gaps[cause] * ASSAY_SHORT_GAP;
 }
 

@@ -392,12 +392,10 @@ static uint64_t count_operators(const assay_run *run, const assay_window *w)
 static void put_back_operators(const assay_run *run, const assay_find_ctx *c, int64_t recording)
 {
 	const assay_gap_part_table *p = &run->part.t.gap_part;
-	double waits = 0, work = 0;
+	double waits = 0, work = (double)assay_window_events(c->w);
 	for (size_t i = 0; i < p->n; i++)
 		waits += p->cause[i] == ASSAY_WHY_HOST_OP &&
 			 assay_gap_in_window(&run->part.t.gap, c->w, p->gap[i]);
-	for (int k = 0; k < ASSAY_CLASS_COUNT; k++)
-		work += (double)c->w->events[k];
 	int64_t own = waits < work ? (int64_t)((double)recording * waits / work) : recording;
 	for (assay_found *f = NULL; (f = assay_found_next(c, f));)
 		if (!strcmp(f->id, "host_op") && !f->order_by)

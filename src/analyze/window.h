@@ -36,6 +36,15 @@ static inline int64_t assay_window_length(const assay_window *w)
 	return w->to - w->from - w->off;
 }
 
+/* Pieces of work of all classes. */
+static inline uint64_t assay_window_events(const assay_window *w)
+{
+	uint64_t n = 0;
+	for (int k = 0; k < ASSAY_CLASS_COUNT; k++)
+		n += w->events[k];
+	return n;
+}
+
 /* What step times tell, before gaps are known. steps: as given by the user when the input marks
  * none; 0 when unknown. */
 assay_window assay_window_bounds(const assay_run *run, const assay_order *order, int64_t steps);
