@@ -127,6 +127,14 @@ bool assay_find_shorter(const assay_find_ctx *c, const int64_t *dur, int64_t sta
 /* "1 ms of every 3 ms step", or of the recording; in the scratch arena. */
 const char *assay_share_words(const assay_find_ctx *c, int64_t total);
 
+/* Steps that share what is told, and the words behind a number of one of them: " a step"; 1 and ""
+ * where it is told of the recording, or once. */
+typedef struct assay_per_step {
+	int64_t steps;
+	const char *words;
+} assay_per_step;
+assay_per_step assay_per_step_of(const assay_find_ctx *c, bool once);
+
 /* ns of a cause of idle time in which the host takes or gives back device memory. */
 int64_t assay_alloc_part(const assay_run *run, const assay_find_ctx *c, assay_why cause);
 

@@ -21,13 +21,18 @@ static const assay_finder *const finders[] = {
 
 enum { STEADY_STEPS = 3 }; /* fewer say nothing of every step */
 
+assay_per_step assay_per_step_of(const assay_find_ctx *c, bool once)
+{
+	return c->steps && !once ? (assay_per_step){(int64_t)c->steps, " a step"}
+				 : (assay_per_step){1, ""};
+}
+
 const char *assay_share_words(const assay_find_ctx *c, int64_t total)
 {
 	char part[ASSAY_FMT], whole[ASSAY_FMT];
-	int64_t steps = c->steps ? (int64_t)c->steps : 1;
 	assay_fmt_time(whole, c->now);
 	return assay_printf(c->scratch, c->steps ? "%s of every %s step" : "%s of the %s recording",
-			    assay_fmt_time(part, total / steps), whole);
+			    assay_fmt_time(part, total / assay_per_step_of(c, false).steps), whole);
 }
 
 /* ------------------------------------------------------------------ collecting */

@@ -1,5 +1,6 @@
 #include "analyze/idle_where.h"
 
+#include "base/fmt.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 #include "names/words.h"
@@ -70,6 +71,13 @@ assay_idle_name assay_idle_name_of(const assay_run *run, const assay_window *w, 
 		assay_idle_tally_add(&tally, name_key(run, row), one);
 	}
 	return assay_idle_tally_end(&tally);
+}
+
+const char *assay_idle_spell(const assay_run *run, assay_arena *a, assay_sid name)
+{
+	assay_str text = assay_text(run, name);
+	return assay_is_no_name(text) ? "calls that the recording does not name"
+				      : assay_fmt_safe(a, text);
 }
 
 bool assay_frame_where(assay_arena *a, assay_str name, assay_where *where)

@@ -24,6 +24,9 @@ assay_idle_name assay_idle_tally_end(assay_idle_tally *t);
 
 bool assay_gap_in_window(const assay_gap_table *g, const assay_window *w, size_t gap);
 
+/* What the host was in, for people; a call that the recording does not name is told so. */
+const char *assay_idle_spell(const assay_run *run, assay_arena *a, assay_sid name);
+
 assay_idle_name assay_idle_name_of(const assay_run *run, const assay_window *w, int cause);
 /* File, line and function of "train.py(12): step", as Kineto names frames; false: a function of C,
  * or of a library. */

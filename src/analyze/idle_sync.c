@@ -1,0 +1,158 @@
+#include "analyze/idle_sync.h"
+
+#include "analyze/blocking.h"
+#include "analyze/idle_lines.h"
+#include "analyze/idle_where.h"
+#include "analyze/path_graph.h"
+#include "base/fmt.h"
+
+bool assay_idle_weigh_drained(const assay_find_ctx *c, assay_idle_cost *cost)
+{
+	double share;
+	int64_t *now = &cost->total[ASSAY_WHY_HOST_SYNC], most = cost->total[ASSAY_IDLE_DRAINED];
+	if (most <= *now || !cost->steady[ASSAY_IDLE_DRAINED] ||
+	    !assay_find_without(c, "host_sync=0", &share))
+		return false;
+	int64_t saved = (int64_t)(share * (double)c->whole);
+	saved = saved < most ? saved : most;
+	if (saved <= *now)
+		return false;
+	*now = saved;
+	cost->steps[ASSAY_WHY_HOST_SYNC] = cost->steps[ASSAY_IDLE_DRAINED];
+	cost->steady[ASSAY_WHY_HOST_SYNC] = true;
+	return true;
+}
+
+uint32_t assay_idle_drained_where(const assay_run *run, const assay_find_ctx *c,
+				  const assay_idle_cost *cost, assay_found *f)
+{
+	const assay_tables *t = &run->part.t;
+	assay_idle_tally tally = {0};
+	char count[ASSAY_FMT];
+	for (size_t i = 0; i < t->gap.n; i++) {
+		uint32_t row = t->gap.opened[i];
+		if (row == ASSAY_NO_ROW || !assay_gap_in_window(&t->gap, c->w, i))
+			continue;
+		uint32_t own = assay_own_call(t, assay_call_stack(t, row));
+		uint64_t key[2] = {t->host.name[row], assay_line_key(t, own)};
+		assay_idle_name one = {t->host.name[row], row, t->gap.dur[i]};
+		assay_idle_tally_add(&tally, assay_hash(key, sizeof key, 0), one);
+	}
+	assay_idle_name best = assay_idle_tally_end(&tally);
+	if (!best.name)
+		return ASSAY_NO_ROW;
+	uint32_t own = assay_own_call(t, assay_call_stack(t, best.row));
+	f->where = assay_idle_where(run, c->scratch, &best);
+	if (own != ASSAY_NO_ROW)
+		assay_where_in_stack(run, own, &f->where);
+	f->fact[0] = assay_printf(c->scratch, "%s gaps begin while the host waits in %s",
+				  assay_fmt_count(count, cost->gaps[ASSAY_IDLE_DRAINED]),
+				  assay_idle_spell(run, c->scratch, best.name));
+	return own;
+}
+
+bool assay_idle_is_short_of_launches(const assay_find_ctx *c, const assay_idle_cost *cost,
+				     int cause)
+{
+	enum { OFTEN = 16 }; /* pieces of work */
+	bool of_launching = cause == ASSAY_WHY_LAUNCH_CALL || cause == ASSAY_WHY_LAUNCH_LATENCY ||
+			    (assay_why_is_host(cause) && cause != ASSAY_WHY_HOST_SYNC);
+	return of_launching && cost->steady[ASSAY_IDLE_DRAINED] &&
+	       cost->gaps[ASSAY_IDLE_DRAINED] * OFTEN >= assay_window_events(c->w) &&
+	       assay_idle_is_short(cost, cause);
+}
+
+bool assay_idle_reads_back_much(const assay_run *run, const assay_find_ctx *c,
+				const assay_idle_cost *cost)
+{
+	assay_read_backs told;
+	double share;
+	return c->steps && cost->steady[ASSAY_IDLE_DRAINED] && !run->part.t.stack.n && c->worth &&
+	       assay_worth_without_read_backs(c->worth, &told, &share) &&
+	       share >= assay_sync_holds_back;
+}
+
+/* The finding is about these operators, or calls that only wait, from now on. */
+static void tell_read_backs(const assay_run *run, const assay_find_ctx *c,
+			    const assay_read_backs *told, assay_found *f)
+{
+	char count[ASSAY_FMT], time[ASSAY_FMT];
+	assay_per_step each = assay_per_step_of(c, false);
+	uint64_t steps = (uint64_t)each.steps;
+	f->total = f->saved;
+	f->dense = assay_blocking_is_dense(&(assay_blocking){.all = told->waits}, c->w);
+	f->text = assay_printf(
+		c->scratch,
+		told->only_waits
+			? "calls that only wait for the device take %s: the host launches late"
+			: "operators that read values back take %s: the host waits for them and launches late",
+		assay_share_words(c, f->saved));
+	f->fix = told->only_waits ? assay_timer_fix : f->fix;
+	f->where.op = assay_dup(c->scratch, assay_text(run, told->name));
+	assay_found_add_fact(
+		f,
+		assay_printf(
+			c->scratch,
+			told->only_waits
+				? "%s calls%s wait, %s for longest: they, and the way to them and back, take %s%s"
+				: "%s operators%s read values back, %s for longest: all that they do, and what only makes the values, takes %s%s",
+			assay_fmt_count(count, (told->times + steps / 2) / steps), each.words,
+			assay_fmt_safe(c->scratch, assay_text(run, told->name)),
+			assay_fmt_time(time, f->saved / each.steps), each.words));
+}
+
+void assay_idle_weigh_read_backs(const assay_run *run, const assay_find_ctx *c, assay_found *f)
+{
+	assay_read_backs told;
+	double share;
+	assay_per_step each = assay_per_step_of(c, false);
+	char time[ASSAY_FMT];
+	if (f->once || !c->worth || !assay_worth_without_read_backs(c->worth, &told, &share))
+		return;
+	int64_t saved = (int64_t)(share * (double)c->whole);
+	if (saved <= f->total || saved <= f->saved)
+		return;
+	f->saved = saved;
+	f->replayed = true;
+	if (f->where.file)
+		assay_found_add_fact(
+			f,
+			assay_printf(
+				c->scratch,
+				"without them, and what only makes the values they read, %s%s less",
+				assay_fmt_time(time, saved / each.steps), each.words));
+	else
+		tell_read_backs(run, c, &told, f);
+}
+
+/* A place that waits again and again for copies of little. */
+static void call_small_copies(const assay_find_ctx *c, const assay_place_time *there,
+			      assay_found *f)
+{
+	enum { MANY = 8, SMALL = 256 << 10 }; /* in a step; bytes */
+	assay_per_step each = assay_per_step_of(c, false);
+	uint64_t steps = (uint64_t)each.steps;
+	char count[ASSAY_FMT], bytes[ASSAY_FMT];
+	if (there->kernels || there->copies < MANY * steps ||
+	    there->bytes >= there->copies * (uint64_t)SMALL)
+		return;
+	f->cause = "small_copies";
+	f->fix =
+		"one copy for all of them: pack what belongs together, from pinned memory, with non_blocking=True";
+	assay_found_add_fact(f,
+			     assay_printf(c->scratch, "%s copies%s from there, of %s in the mean",
+					  assay_fmt_count(count, there->copies / steps), each.words,
+					  assay_fmt_bytes(bytes, there->bytes / there->copies)));
+}
+
+void assay_idle_sync_tell(const assay_run *run, const assay_find_ctx *c, bool drained,
+			  assay_idle_named *n)
+{
+	if (drained && n->leads)
+		call_small_copies(c, &n->there, &n->found);
+	if (n->at == ASSAY_NO_ROW || n->found.follows)
+		return;
+	n->leads &= !assay_blocking_tell(run, c, n->at, &n->found);
+	if (!n->leads)
+		assay_idle_weigh_read_backs(run, c, &n->found);
+}

@@ -1,0 +1,448 @@
+#include "analyze/idle_tell.h"
+
+#include "analyze/detour.h"
+#include "analyze/first_shapes.h"
+#include "analyze/idle_sync.h"
+#include "analyze/idle_where.h"
+#include "analyze/lock_turns.h"
+#include "analyze/own_frames.h"
+#include "analyze/unnamed.h"
+#include "base/fmt.h"
+#include "base/test.h"
+#include "model/native.h"
+#include "names/calls.h"
+#include "names/words.h"
+
+struct telling {
+	const assay_run *run;
+	const assay_find_ctx *c;
+	const assay_idle_cost *cost;
+	assay_why cause;    /* as it was measured; f.cause may know better */
+	assay_idle_name in; /* what the host was in */
+	bool stalls;        /* operators stand still wherever they are */
+	uint32_t at;        /* own call; ASSAY_NO_ROW */
+	assay_found f;
+};
+
+/* ------------------------------------------------------------------ why */
+
+static double explained(const assay_find_ctx *c)
+{
+	int64_t dark = c->w->cause[ASSAY_WHY_UNLINKED] + c->w->suspicious;
+	return c->w->idle ? 1 - (double)dark / (double)c->w->idle : 1;
+}
+
+/* It is of another cause; gives the phrase of that. */
+static const char *call_it(struct telling *s, assay_why cause)
+{
+	s->f.cause = assay_why_name[cause];
+	s->f.fix = assay_why_advice(cause, s->c->framework, s->c->vendor);
+	return assay_why_rows[cause].phrase;
+}
+
+static const char *seems(struct telling *s, assay_why likely)
+{
+	s->f.confidence = 0.5 * explained(s->c);
+	return assay_printf(s->c->scratch, "%s, it seems", call_it(s, likely));
+}
+
+/* Functions of C that traces name inside Python frames say what the thread waited for. */
+static assay_why finer_cause(assay_str frame)
+{
+	static const struct {
+		const char *word;
+		assay_why cause;
+	} words[] = {
+		{"<built-in function sleep", ASSAY_WHY_HOST_SLEEP},
+		{"_thread.lock", ASSAY_WHY_HOST_LOCK},
+		{"_thread.RLock", ASSAY_WHY_HOST_LOCK},
+		{"of _io.", ASSAY_WHY_HOST_IO},
+		{"'_io.", ASSAY_WHY_HOST_IO},
+		{"_socket.socket", ASSAY_WHY_HOST_IO},
+		{"<built-in function collect", ASSAY_WHY_HOST_GC},
+	};
+	for (size_t i = 0; assay_str_starts(frame, "<") && i < ASSAY_COUNT_OF(words); i++)
+		if (assay_str_find(frame, words[i].word) >= 0)
+			return words[i].cause;
+	return ASSAY_WHY_HOST_PYTHON;
+}
+
+/* Is most of it in calls in which the runtime sets itself up? */
+static bool is_first_use(const struct telling *s)
+{
+	const assay_gap_part_table *p = &s->run->part.t.gap_part;
+	int64_t all = 0, first = 0;
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->cause[i] != s->cause ||
+		    !assay_gap_in_window(&s->run->part.t.gap, s->c->w, p->gap[i]))
+			continue;
+		all += p->dur[i];
+		first += p->longest[i] >= ASSAY_FIRST_USE ? p->longest[i] : 0;
+	}
+	return first * 2 > all;
+}
+
+/* What nobody recorded may be told all the same, by its lengths and neighbours. A range with a
+ * small part of it is not where it happens. What remains in the dark stands behind causes that are
+ * known. */
+static const char *look_at_unnamed(struct telling *s)
+{
+	assay_found *f = &s->f;
+	const char *phrase = assay_why_rows[ASSAY_WHY_HOST_UNTRACED].phrase;
+	if (f->where.file)
+		return phrase;
+	assay_unnamed seen = assay_unnamed_look(s->run, s->c);
+	bool named = s->in.time * 4 > f->total;
+	if (!named)
+		f->where = (assay_where){0};
+	assay_found_add_fact(f, seen.because);
+	f->during = seen.span;
+	f->spans = seen.spans;
+	for (size_t i = 0; i < seen.spans; i++)
+		f->saved += seen.span[i].to - seen.span[i].from;
+	f->saved = f->saved > f->total ? f->saved : 0;
+	if (seen.likely != ASSAY_WHY_HOST_UNTRACED)
+		phrase = seems(s, seen.likely);
+	else
+		f->order_by = seen.one_place ? 0 : f->total / 4 + 1;
+	return named || !seen.place ? phrase
+				    : assay_printf(s->c->scratch, "%s, %s", phrase, seen.place);
+}
+
+/* Unrecorded time under a range that is a collective of a host backend is known after all. */
+static const char *look_at_untraced(struct telling *s)
+{
+	if (!s->in.name || assay_word_of(assay_text(s->run, s->in.name)) != ASSAY_WORD_HOST_COMM)
+		return look_at_unnamed(s);
+	s->f.fix = "use the GPU's own backend (nccl, rccl); look for the rank that comes late";
+	s->f.confidence = 0.8 * explained(s->c);
+	return "while a collective runs on the host";
+}
+
+static const char *look_at_stalls(struct telling *s)
+{
+	const char *because = s->f.where.file ? NULL : assay_lock_turns(s->run, s->c);
+	s->stalls = because != NULL;
+	if (!because)
+		return assay_why_rows[ASSAY_WHY_HOST_OP].phrase;
+	s->f.where = (assay_where){0};
+	assay_found_add_fact(&s->f, because);
+	return seems(s, ASSAY_WHY_HOST_GIL);
+}
+
+/* Finds out more than the cause, with what to do about that; gives the phrase. */
+static const char *look_closer(struct telling *s)
+{
+	const char *phrase = call_it(s, s->cause);
+	switch ((int)s->cause) {
+	case ASSAY_WHY_HOST_PYTHON:
+		return s->in.time * 2 > s->f.total
+			       ? call_it(s, finer_cause(assay_text(s->run, s->in.name)))
+			       : phrase;
+	case ASSAY_WHY_HOST_UNTRACED:
+		return look_at_untraced(s);
+	case ASSAY_WHY_HOST_OP:
+		return look_at_stalls(s);
+	case ASSAY_WHY_HOST_RUNTIME:
+		if (!is_first_use(s))
+			return phrase;
+		s->f.fix = assay_why_advice(ASSAY_WHY_LAUNCH_CALL, s->c->framework, s->c->vendor);
+		return "while the runtime sets itself up (first use of a library or of code)";
+	case ASSAY_WHY_LAUNCH_CALL: /* calls take long where code is loaded, else they are many */
+		if (assay_idle_is_short(s->cost, s->cause))
+			s->f.fix = assay_why_advice(ASSAY_WHY_LAUNCH_LATENCY, s->c->framework,
+						    s->c->vendor);
+		return phrase;
+	case ASSAY_WHY_QUEUED:
+		if (!assay_idle_is_usual(s->c, s->cost, s->cause))
+			return phrase;
+		s->f.fix =
+			assay_why_advice(ASSAY_WHY_LAUNCH_LATENCY, s->c->framework, s->c->vendor);
+		return "from one kernel to the next, as devices do";
+	default:
+		return phrase;
+	}
+}
+
+/* The finding that this is a consequence of, where there is one. */
+static const char *follows(const struct telling *s)
+{
+	bool by_runtime = s->cause == ASSAY_WHY_HOST_SYNC || s->cause == ASSAY_WHY_HOST_RUNTIME;
+	if (by_runtime && assay_alloc_part(s->run, s->c, s->cause) * 2 > s->f.total)
+		return "allocation";
+	if (assay_idle_is_short_of_launches(s->c, s->cost, s->cause))
+		return assay_why_name[ASSAY_WHY_HOST_SYNC];
+	return s->cause == ASSAY_WHY_QUEUED && assay_stalled_part(s->run, s->c) * 2 > s->f.total
+		       ? "contention"
+		       : NULL;
+}
+
+static void say_why(struct telling *s)
+{
+	const assay_find_ctx *c = s->c;
+	const char *phrase = look_closer(s);
+	s->f.text = assay_printf(c->scratch, "the GPU waits %s %s",
+				 assay_idle_cost_words(c, s->cost, s->cause), phrase);
+	/* time that samples tell has no dependencies to replay */
+	if (!s->run->part.t.sample.n || s->cause <= ASSAY_WHY_HOST_OP)
+		s->f.what_if = assay_printf(c->scratch, "%s=0", assay_why_name[s->cause]);
+	s->f.capped = s->cause != ASSAY_WHY_HOST_SYNC && s->cause != ASSAY_WHY_HOST_DATA &&
+		      s->cause != ASSAY_WHY_HOST_RUNTIME;
+	s->f.has_gap = c->w->longest[s->cause] != ASSAY_NO_ROW;
+	s->f.gap = c->w->longest[s->cause];
+	s->f.follows = follows(s);
+}
+
+/* ------------------------------------------------------------------ where */
+
+static void add_facts(struct telling *s)
+{
+	const assay_find_ctx *c = s->c;
+	const assay_tables *t = &s->run->part.t;
+	char count[ASSAY_FMT], longest[ASSAY_FMT], time[ASSAY_FMT];
+	assay_per_step each = assay_per_step_of(c, s->f.once);
+	uint64_t gaps = c->w->gaps[s->cause];
+	if (s->f.has_gap)
+		assay_found_add_fact(
+			&s->f,
+			assay_printf(c->scratch, "%s gap%s, the longest %s before %s",
+				     assay_fmt_count(count, gaps), gaps == 1 ? "" : "s",
+				     assay_fmt_time(longest, c->w->longest_part[s->cause]),
+				     assay_fmt_kernel(
+					     c->scratch,
+					     assay_text(s->run, t->gpu.name[t->gap.gpu[s->f.gap]]),
+					     60)));
+	if (s->in.name)
+		assay_found_add_fact(
+			&s->f,
+			assay_printf(c->scratch, "%s in %s (%s%s)",
+				     s->in.time * 2 > s->f.total ? "mostly" : "longest",
+				     assay_idle_spell(s->run, c->scratch, s->in.name),
+				     assay_fmt_time(time, s->in.time / each.steps), each.words));
+}
+
+/* Who is waited for may wait itself, for a processor: then that is the cause. */
+static void look_at_culprit(struct telling *s, const assay_cause_place *at)
+{
+	enum { MOSTLY = 2 }; /* times as long as it runs */
+	const assay_tables *t = &s->run->part.t;
+	char cpu[ASSAY_FMT], delay[ASSAY_FMT];
+	if (at->culprit == ASSAY_NO_ROW || s->cause == ASSAY_WHY_HOST_CPU_WAIT)
+		return;
+	assay_cpu_time of =
+		assay_cpu_time_of(s->run, s->c->w, t->sample.track[t->seen.culprit[at->sample]]);
+	if (of.delay <= MOSTLY * of.cpu || of.delay * 4 < s->f.total)
+		return;
+	call_it(s, ASSAY_WHY_HOST_CPU_WAIT);
+	s->f.text =
+		assay_printf(s->c->scratch, "%s: the one it waits for has no processor", s->f.text);
+	assay_found_add_fact(&s->f, assay_printf(s->c->scratch,
+						 "that one ran for %s and was ready to run for %s",
+						 assay_fmt_time(cpu, of.cpu),
+						 assay_fmt_time(delay, of.delay)));
+}
+
+/* The program's own line, where calls have stacks: that of who is waited for, else of the launching
+ * thread. */
+static void add_place(struct telling *s)
+{
+	assay_found *f = &s->f;
+	const assay_window *w = s->c->w;
+	assay_cause_place at = assay_cause_place_find(s->run, w->device, w->from, w->to, s->cause);
+	s->at = at.stack;
+	if (at.stack == ASSAY_NO_ROW)
+		return;
+	assay_where_in_stack(s->run, assay_cause_place_home(s->run, &at), &f->where);
+	assay_found_add_fact(f, assay_cause_place_words(s->c->scratch, s->run, &at));
+	look_at_culprit(s, &at);
+	uint32_t library = assay_native_code(s->run, at.sample);
+	if (library != ASSAY_NO_ROW &&
+	    (s->cause == ASSAY_WHY_HOST_NATIVE || s->cause == ASSAY_WHY_HOST_COMPILE))
+		f->text = assay_printf(s->c->scratch, "%s: %s", f->text,
+				       assay_native_library(s->c->scratch, s->run, library));
+}
+
+/* ------------------------------------------------------------------ what to do */
+
+/* A loader of the process itself does more than call the data set, and goes on doing it when that
+ * is quick; all of it goes where other processes load. */
+static void weigh_loader(struct telling *s)
+{
+	char time[ASSAY_FMT];
+	assay_found *f = &s->f;
+	double share = 0, mine = assay_place_share(s->run, s->c->w, ASSAY_WHY_HOST_DATA, s->at);
+	int64_t all = assay_find_without(s->c, f->what_if, &share)
+			      ? (int64_t)(share * (double)s->c->whole)
+			      : f->total;
+	assay_per_step each = assay_per_step_of(s->c, f->once);
+	if (mine > 0.97 || all <= 0)
+		return;
+	f->saved = (int64_t)(mine * (double)all);
+	f->most = all;
+	assay_found_add_fact(
+		f, assay_printf(s->c->scratch, "%s%s of it in the loader itself, beside that place",
+				assay_fmt_time(time, (all - f->saved) / each.steps), each.words));
+}
+
+static const char loads_code_advice[] =
+	"code is loaded in every step: kernels or plans made anew for sizes that change (FFTs, compiled or tuned kernels); few sizes (pad, or sort into buckets), and keep what was made";
+
+/* Taking memory waits for the device too, and the first call of all sets up the context; code that
+ * every step loads is made for it. */
+static const char *advice_of_call(const assay_find_ctx *c, const assay_found *f, assay_why cause)
+{
+	assay_str op = assay_str_of(f->where.op ? f->where.op : "");
+	assay_call_does does = assay_call_meaning_of(op.p, op.n).does;
+	if (cause == ASSAY_WHY_HOST_RUNTIME && does == ASSAY_DOES_LOAD && c->steps && !f->once)
+		return loads_code_advice;
+	if (cause == ASSAY_WHY_HOST_SYNC && (does == ASSAY_DOES_ALLOC || does == ASSAY_DOES_FREE))
+		return assay_why_advice(ASSAY_WHY_HOST_RUNTIME, c->framework, c->vendor);
+	return f->fix;
+}
+
+/* The operator around a row that is in no other; ASSAY_NO_ROW: none is. */
+static uint32_t outermost_operator(const assay_host_table *h, uint32_t row)
+{
+	uint32_t best = ASSAY_NO_ROW;
+	for (uint32_t i = 0; i < h->n; i++)
+		if (h->kind[i] == ASSAY_HOST_OP && h->track[i] == h->track[row] &&
+		    h->ts[i] <= h->ts[row] && assay_host_end(h, i) >= assay_host_end(h, row) &&
+		    (best == ASSAY_NO_ROW || h->ts[i] < h->ts[best] ||
+		     (h->ts[i] == h->ts[best] && h->dur[i] > h->dur[best])))
+			best = i;
+	return best;
+}
+
+/* Operators that take long by themselves do not launch but compute, as on tensors of the host. */
+static bool compute_on_host(const struct telling *s)
+{
+	enum { LONG = 10 * ASSAY_SHORT_GAP };
+	const assay_gap_part_table *p = &s->run->part.t.gap_part;
+	int64_t sum = 0;
+	for (size_t i = 0; i < p->n; i++)
+		if (p->cause[i] == ASSAY_WHY_HOST_OP && p->dur[i] >= LONG &&
+		    assay_gap_in_window(&s->run->part.t.gap, s->c->w, p->gap[i]))
+			sum += p->dur[i];
+	return sum * 3 > s->f.total * 2;
+}
+
+static void look_at_operators(struct telling *s)
+{
+	const assay_host_table *h = &s->run->part.t.host;
+	assay_found *f = &s->f;
+	/* what happens once is first use */
+	if (!s->in.name || !s->c->steps || f->once || !compute_on_host(s))
+		return;
+	uint32_t outer =
+		s->in.time * 2 > f->total ? outermost_operator(h, s->in.row) : ASSAY_NO_ROW;
+	assay_str name = assay_text(s->run, outer != ASSAY_NO_ROW ? h->name[outer] : 0);
+	bool pins = assay_str_find(name, "pin_memory") >= 0;
+	f->fix =
+		pins ? "memory is pinned anew in every step: pin once and keep the buffer, or have the DataLoader do it ahead (pin_memory=True)"
+		     : "operators compute on the host: give them tensors that are on the device, do it once before the loop, or have loader workers do it";
+	if (pins)
+		f->where.op = assay_dup(s->c->scratch, name);
+	if (outer != ASSAY_NO_ROW && h->name[outer] != s->in.name)
+		assay_found_add_fact(f, assay_printf(s->c->scratch, "called by %s",
+						     assay_fmt_safe(s->c->scratch, name)));
+}
+
+/* The way of the host through libraries may say more than the cause does, or another one. */
+static void tell_detour(struct telling *s)
+{
+	assay_detour way = assay_detour_of(s->run, s->c->w, s->cause);
+	if (!way.says)
+		return;
+	s->f.fix = way.fix;
+	assay_found_add_fact(&s->f, way.says);
+	if (way.as == ASSAY_WHY_COUNT)
+		return;
+	s->f.cause = assay_why_name[way.as];
+	s->f.text = assay_printf(s->c->scratch, "the GPU waits %s: %s",
+				 assay_idle_cost_words(s->c, s->cost, s->cause), way.says);
+}
+
+static void say_what_to_do(struct telling *s)
+{
+	s->f.fix = advice_of_call(s->c, &s->f, s->cause);
+	if (s->cause == ASSAY_WHY_HOST_SYNC && s->at == ASSAY_NO_ROW && !s->f.follows)
+		assay_idle_weigh_read_backs(s->run, s->c, &s->f);
+	if (s->cause == ASSAY_WHY_HOST_OP && !s->stalls) {
+		look_at_operators(s);
+		assay_first_shapes_tell(s->run, s->c, &s->f);
+	}
+	tell_detour(s);
+}
+
+assay_idle_named assay_idle_tell(const assay_run *run, const assay_find_ctx *c,
+				 const assay_idle_cost *cost, assay_why cause, bool drained)
+{
+	struct telling s = {.run = run, .c = c, .cost = cost, .cause = cause};
+	s.in = assay_idle_name_of(run, c->w, cause);
+	s.f = (assay_found){.id = assay_why_name[cause],
+			    .where = assay_idle_where(run, c->scratch, &s.in),
+			    .total = cost->total[cause],
+			    .once = c->steps && !cost->steady[cause],
+			    .confidence = assay_why_rows[cause].certainty * explained(c)};
+	assay_idle_line_where(run, c->w, cause, &s.f.where);
+	if (!s.f.where.file)
+		assay_own_line_of_cause(run, c, cause, s.in.name, &s.f.where);
+	say_why(&s);
+	if (drained) {
+		s.f.saved = s.f.total;
+		s.f.replayed = true;
+		s.at = assay_idle_drained_where(run, c, cost, &s.f);
+	} else {
+		add_facts(&s);
+		add_place(&s);
+	}
+	if (cause == ASSAY_WHY_HOST_DATA && s.at != ASSAY_NO_ROW)
+		weigh_loader(&s);
+	say_what_to_do(&s);
+	assay_idle_named n = {.found = s.f, .cause = cause, .at = s.at};
+	assay_idle_named_look(run, c, &n);
+	if (cause == ASSAY_WHY_HOST_SYNC)
+		assay_idle_sync_tell(run, c, drained, &n);
+	return n;
+}
+
+TEST(code_that_every_step_loads_is_made_for_sizes_that_change)
+{
+	assay_find_ctx c = {.steps = 10};
+	assay_found f = {.fix = "usual", .where.op = "cuModuleLoadData"};
+	CHECK(advice_of_call(&c, &f, ASSAY_WHY_HOST_RUNTIME) == loads_code_advice);
+	CHECK(advice_of_call(&c, &f, ASSAY_WHY_HOST_SYNC) == f.fix);
+	f.once = true;
+	CHECK(advice_of_call(&c, &f, ASSAY_WHY_HOST_RUNTIME) == f.fix);
+	f.where.op = "cudaMalloc";
+	CHECK(advice_of_call(&c, &f, ASSAY_WHY_HOST_SYNC) != f.fix);
+	CHECK(advice_of_call(&c, &f, ASSAY_WHY_HOST_RUNTIME) == f.fix);
+	return 0;
+}
+
+TEST(who_waits_for_one_without_a_processor_waits_for_a_processor)
+{
+	assay_arena scratch = {0};
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_window w = {.to = 1000, .idle = 900};
+	assay_find_ctx c = {.w = &w, .whole = 1000, .scratch = &scratch};
+	uint32_t mine = assay_add(t, ASSAY_T_sample), worker = assay_add(t, ASSAY_T_sample);
+	assay_add(t, ASSAY_T_seen);
+	assay_add(t, ASSAY_T_seen);
+	t->sample.track[worker] = 1;
+	t->seen.culprit[mine] = worker;
+	assay_cause_place at = {.culprit = 0, .sample = mine};
+	struct telling s = {.run = run, .c = &c, .cause = ASSAY_WHY_HOST_DATA};
+	s.f = (assay_found){.id = "host_data", .cause = "host_data", .text = "", .total = 600};
+	t->sample.cpu[worker] = 200;
+	t->sample.delay[worker] = 400;
+	look_at_culprit(&s, &at);
+	CHECK(!strcmp(s.f.cause, "host_data")); /* it runs for a third */
+	t->sample.delay[worker] = 401;
+	look_at_culprit(&s, &at);
+	CHECK(!strcmp(s.f.cause, "host_cpu_wait") && s.f.fact[0]);
+	assay_arena_free(&scratch);
+	assay_run_free(run);
+	return 0;
+}

@@ -1,0 +1,12 @@
+/* One cause of idle time, put into words: what it costs, why, where, and what to do about it. */
+#ifndef ASSAY_ANALYZE_IDLE_TELL_H
+#define ASSAY_ANALYZE_IDLE_TELL_H
+
+#include "analyze/idle_cost.h"
+#include "analyze/idle_named.h"
+
+/* drained: the cost is that of gaps which began in blocking calls. */
+assay_idle_named assay_idle_tell(const assay_run *run, const assay_find_ctx *c,
+				 const assay_idle_cost *cost, assay_why cause, bool drained);
+
+#endif
