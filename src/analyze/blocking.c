@@ -154,23 +154,23 @@ bool assay_blocking_tell(const assay_run *run, const assay_find_ctx *c, uint32_t
 			 assay_found *f)
 {
 	assay_blocking b = assay_blocking_at(run, c->w, own);
-	uint64_t steps = c->steps && !f->once ? c->steps : 1;
+	assay_per_step each = assay_per_step_of(c, f->once);
 	char count[ASSAY_FMT];
 	f->dense = assay_blocking_is_dense(&b, c->w);
-	assay_fmt_count(count, b.calls / steps);
+	assay_fmt_count(count, b.calls / (uint64_t)each.steps);
 	if (b.waiter < assay_waiters_n) {
 		const assay_waiter *w = &assay_waiters[b.waiter];
 		f->fix = w->fix;
 		f->text = assay_printf(c->scratch, "%s: inside %s", f->text, w->op);
 		assay_found_add_fact(
 			f, assay_printf(c->scratch, "%s blocking calls%s there, beside its kernels",
-					count, steps > 1 ? " a step" : ""));
+					count, each.words));
 	} else if (b.bare * 2 > b.calls) {
 		f->fix = assay_timer_fix;
 		assay_found_add_fact(
 			f, assay_printf(c->scratch,
 					"%s calls%s there wait and read nothing back, as timers do",
-					count, steps > 1 ? " a step" : ""));
+					count, each.words));
 	}
 	return b.waiter < assay_waiters_n && assay_waiters[b.waiter].stays;
 }
@@ -188,8 +188,7 @@ static assay_blocking look(bool timed)
 {
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
-	uint32_t code = assay_add(t, ASSAY_T_code), stack = assay_add(t, ASSAY_T_stack);
-	t->stack.code[stack] = code;
+	uint32_t stack = assay_hand_stack(run, ASSAY_NO_ROW, NULL, NULL);
 	t->stack.line[stack] = 6;
 	for (int64_t at = 0; at < 1000; at += 100) {
 		uint32_t sum = hand_call(run, stack, "cudaLaunchKernel", at);

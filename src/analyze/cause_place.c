@@ -326,11 +326,8 @@ double assay_place_share(const assay_run *run, const assay_window *w, assay_why 
 static uint32_t hand_call(assay_run *run, uint32_t caller, const char *function, bool own)
 {
 	assay_tables *t = &run->part.t;
-	uint32_t code = assay_add(t, ASSAY_T_code), stack = assay_add(t, ASSAY_T_stack);
-	t->code.function[code] = assay_sid_of(run, function);
-	t->code.own[code] = own;
-	t->stack.code[stack] = code;
-	t->stack.caller[stack] = caller;
+	uint32_t stack = assay_hand_stack(run, caller, NULL, function);
+	t->code.own[t->stack.code[stack]] = own;
 	t->stack.own[stack] = own ? stack : caller;
 	return stack;
 }

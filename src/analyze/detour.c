@@ -129,39 +129,23 @@ assay_detour assay_detour_of(const assay_run *run, const assay_window *w, assay_
 							: (assay_detour){.as = ASSAY_WHY_COUNT};
 }
 
-static uint32_t add_call(assay_run *run, uint32_t caller, const char *file)
-{
-	assay_tables *t = &run->part.t;
-	uint32_t code = assay_add(t, ASSAY_T_code), stack = assay_add(t, ASSAY_T_stack);
-	t->code.file[code] = assay_sid_of(run, file);
-	t->stack.code[stack] = code;
-	t->stack.caller[stack] = caller;
-	return stack;
-}
-
 static void add_part(assay_run *run, assay_why cause, int64_t dur, uint32_t stack, uint32_t calls)
 {
 	assay_tables *t = &run->part.t;
-	uint32_t gap = assay_add(t, ASSAY_T_gap), part = assay_add(t, ASSAY_T_gap_part),
-		 sample = assay_add(t, ASSAY_T_sample);
-	t->gap.device[gap] = 0;
-	t->gap.dur[gap] = dur;
+	uint32_t gap = assay_hand_gap(run, cause, 0, dur), sample = assay_add(t, ASSAY_T_sample);
 	t->sample.calls[sample] = calls;
-	t->gap_part.gap[part] = gap;
-	t->gap_part.cause[part] = (uint8_t)cause;
-	t->gap_part.dur[part] = dur;
-	t->gap_part.stack[part] = stack;
-	t->gap_part.sample[part] = sample;
+	t->gap_part.stack[gap] = stack;
+	t->gap_part.sample[gap] = sample;
 }
 
 TEST(a_way_through_a_library_that_has_a_cure_is_told_by_its_files)
 {
 	assay_run *run = assay_run_new();
 	assay_window w = {.to = 1000};
-	uint32_t main = add_call(run, ASSAY_NO_ROW, "train.py");
-	uint32_t text = add_call(run, main, "/v/site-packages/torch/_tensor_str.py");
-	uint32_t inner = add_call(run, text, "/v/site-packages/torch/_ops.py");
-	uint32_t mine = add_call(run, main, "my_torch/_tensor_str.py");
+	uint32_t main = assay_hand_stack(run, ASSAY_NO_ROW, "train.py", NULL);
+	uint32_t text = assay_hand_stack(run, main, "/v/site-packages/torch/_tensor_str.py", NULL);
+	uint32_t inner = assay_hand_stack(run, text, "/v/site-packages/torch/_ops.py", NULL);
+	uint32_t mine = assay_hand_stack(run, main, "my_torch/_tensor_str.py", NULL);
 	add_part(run, ASSAY_WHY_HOST_PYTHON, 60, main, ASSAY_NO_ROW);
 	add_part(run, ASSAY_WHY_HOST_PYTHON, 20, mine, ASSAY_NO_ROW);
 	CHECK(!assay_detour_of(run, &w, ASSAY_WHY_HOST_PYTHON).says);
@@ -211,9 +195,9 @@ TEST(a_batch_from_another_process_is_input)
 	for (int put = 0; put < 2; put++) {
 		assay_run *run = assay_run_new();
 		assay_window w = {.to = 1000};
-		uint32_t main = add_call(run, ASSAY_NO_ROW, "train.py");
-		uint32_t queue =
-			add_call(run, main, "/usr/lib/python3.12/multiprocessing/queues.py");
+		uint32_t main = assay_hand_stack(run, ASSAY_NO_ROW, "train.py", NULL);
+		uint32_t queue = assay_hand_stack(
+			run, main, "/usr/lib/python3.12/multiprocessing/queues.py", NULL);
 		run->part.t.code.function[run->part.t.stack.code[queue]] =
 			assay_sid_of(run, put ? "Queue.put" : "Queue.get");
 		add_part(run, ASSAY_WHY_HOST_PYTHON, 60, queue, ASSAY_NO_ROW);
@@ -230,10 +214,10 @@ TEST(who_has_code_compiled_is_told_by_the_stacks_that_reach_him)
 {
 	assay_run *run = assay_run_new();
 	assay_window w = {.to = 1000};
-	uint32_t main = add_call(run, ASSAY_NO_ROW, "train.py");
-	uint32_t cudnn = add_call(run, ASSAY_NO_ROW, "/v/libcudnn_graph.so.9"),
-		 reached = add_call(run, cudnn, "/v/libnvrtc.so.13"),
-		 cut = add_call(run, ASSAY_NO_ROW, "/v/libnvrtc.so.13");
+	uint32_t main = assay_hand_stack(run, ASSAY_NO_ROW, "train.py", NULL);
+	uint32_t cudnn = assay_hand_stack(run, ASSAY_NO_ROW, "/v/libcudnn_graph.so.9", NULL),
+		 reached = assay_hand_stack(run, cudnn, "/v/libnvrtc.so.13", NULL),
+		 cut = assay_hand_stack(run, ASSAY_NO_ROW, "/v/libnvrtc.so.13", NULL);
 	add_part(run, ASSAY_WHY_HOST_COMPILE, 900, main, cut);
 	CHECK(!assay_detour_of(run, &w, ASSAY_WHY_HOST_COMPILE).says);
 	add_part(run, ASSAY_WHY_HOST_COMPILE, 30, main, reached);
@@ -254,12 +238,14 @@ TEST(what_is_computed_once_more_is_told_by_the_function)
 	assay_tables *t = &run->part.t;
 	assay_arena scratch = {0};
 	static const char file[] = "/v/site-packages/torch/utils/checkpoint.py";
-	uint32_t main = add_call(run, ASSAY_NO_ROW, "train.py"),
-		 forward = add_call(run, main, file);
-	uint32_t hook = add_call(run, ASSAY_NO_ROW, file), again = add_call(run, hook, "train.py");
-	uint32_t older = add_call(run, ASSAY_NO_ROW, file);
-	uint32_t engine = add_call(run, older, "/v/site-packages/torch/autograd/graph.py");
-	uint32_t gradient = add_call(run, engine, "my/function.py");
+	uint32_t main = assay_hand_stack(run, ASSAY_NO_ROW, "train.py", NULL),
+		 forward = assay_hand_stack(run, main, file, NULL);
+	uint32_t hook = assay_hand_stack(run, ASSAY_NO_ROW, file, NULL),
+		 again = assay_hand_stack(run, hook, "train.py", NULL);
+	uint32_t older = assay_hand_stack(run, ASSAY_NO_ROW, file, NULL);
+	uint32_t engine =
+		assay_hand_stack(run, older, "/v/site-packages/torch/autograd/graph.py", NULL);
+	uint32_t gradient = assay_hand_stack(run, engine, "my/function.py", NULL);
 	t->code.function[t->stack.code[forward]] = assay_sid_of(run, "checkpoint");
 	t->code.function[t->stack.code[hook]] = assay_sid_of(run, "init.<locals>.unpack_hook");
 	t->code.function[t->stack.code[older]] = assay_sid_of(run, "CheckpointFunction.backward");

@@ -42,11 +42,9 @@ TEST(a_line_is_the_same_when_its_function_moves)
 	for (int i = 0; i < 2; i++) {
 		run[i] = assay_run_new();
 		assay_tables *t = &run[i]->part.t;
-		uint32_t code = assay_add(t, ASSAY_T_code), stack = assay_add(t, ASSAY_T_stack);
-		t->code.file[code] = assay_sid_of(run[i], i ? "/b/train.py" : "/a/train.py");
-		t->code.function[code] = assay_sid_of(run[i], "step");
-		t->code.line[code] = 10 + 5 * i;
-		t->stack.code[stack] = code;
+		uint32_t stack = assay_hand_stack(run[i], ASSAY_NO_ROW,
+						  i ? "/b/train.py" : "/a/train.py", "step");
+		t->code.line[t->stack.code[stack]] = 10 + 5 * i;
 		t->stack.line[stack] = 12 + 5 * i;
 		assay_diff_line(&names[i], run[i], stack, 0, 100 + i, &arena);
 		assay_diff_line(&names[i], run[i], ASSAY_NO_ROW, 0, 7, &arena);

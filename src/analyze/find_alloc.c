@@ -133,7 +133,7 @@ static bool is_uncached(const struct churn *x)
 static void tell(const struct churn *x)
 {
 	const assay_find_ctx *c = x->c;
-	int64_t steps = c->steps ? (int64_t)c->steps : 1;
+	assay_per_step each = assay_per_step_of(c, false);
 	char taken[ASSAY_FMT], given[ASSAY_FMT];
 	assay_found f = {.id = "allocation",
 			 .total = x->idle,
@@ -144,12 +144,12 @@ static void tell(const struct churn *x)
 	f.text = assay_printf(c->scratch,
 			      "the GPU waits %s while the host takes and gives back device memory",
 			      assay_share_words(c, x->idle));
-	f.fact[0] = assay_printf(
-		c->scratch, "calls that take memory: %llu%s, %s; that give it back: %llu, %s",
-		(unsigned long long)(x->calls[0] / (uint64_t)steps), c->steps ? " a step" : "",
-		assay_fmt_time(taken, x->time[0] / steps),
-		(unsigned long long)(x->calls[1] / (uint64_t)steps),
-		assay_fmt_time(given, x->time[1] / steps));
+	f.fact[0] = assay_printf(c->scratch,
+				 "calls that take memory: %llu%s, %s; that give it back: %llu, %s",
+				 (unsigned long long)(x->calls[0] / (uint64_t)each.steps),
+				 each.words, assay_fmt_time(taken, x->time[0] / each.steps),
+				 (unsigned long long)(x->calls[1] / (uint64_t)each.steps),
+				 assay_fmt_time(given, x->time[1] / each.steps));
 	tell_where(x, &f);
 	const char *set = assay_mode_words(x->run, c->scratch, ASSAY_MODE_UNCACHED);
 	if (set || (c->framework != ASSAY_FRAMEWORK_ANY && is_uncached(x)))

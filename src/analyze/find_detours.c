@@ -108,7 +108,8 @@ static void tell(const struct ways *w, uint8_t way)
 	const assay_tables *t = &w->run->part.t;
 	const assay_find_ctx *c = w->c;
 	char count[ASSAY_FMT], time[ASSAY_FMT];
-	int64_t steps = c->steps ? (int64_t)c->steps : 1, total = w->work[way] + all_idle(w, way);
+	assay_per_step each = assay_per_step_of(c, false);
+	int64_t total = w->work[way] + all_idle(w, way);
 	assay_found f = {.id = "detour", .confidence = 0.9};
 	uint32_t own = assay_own_call(t, assay_call_stack(t, t->launch.host[w->longest[way]]));
 	f.total = total < c->whole ? total : c->whole;
@@ -123,9 +124,8 @@ static void tell(const struct ways *w, uint8_t way)
 	else
 		f.where.op = op_of(w->run, w->longest[way]);
 	f.fact[0] = assay_printf(c->scratch, "%s kernels and copies%s from there take %s",
-				 assay_fmt_count(count, w->count[way] / (uint64_t)steps),
-				 steps > 1 ? " a step" : "",
-				 assay_fmt_time(time, w->work[way] / steps));
+				 assay_fmt_count(count, w->count[way] / (uint64_t)each.steps),
+				 each.words, assay_fmt_time(time, w->work[way] / each.steps));
 	put_under(w, way, f.id);
 	assay_finding_add(c, &f);
 }
@@ -167,19 +167,13 @@ TEST(kernels_that_are_tried_go_with_the_waiting_for_them)
 	assay_tables *t = &run->part.t;
 	assay_window w = {.to = 1000};
 	assay_find_ctx c = {.w = &w, .whole = 1000, .scratch = &scratch};
-	uint32_t code = assay_add(t, ASSAY_T_code), stack = assay_add(t, ASSAY_T_stack);
-	t->code.file[code] = assay_sid_of(run, "/v/triton/runtime/autotuner.py");
-	t->stack.code[stack] = code;
-	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cuLaunchKernelEx", 0, 10);
-	t->api.stack[t->host.detail[call]] = stack;
+	uint32_t stack =
+		assay_hand_stack(run, ASSAY_NO_ROW, "/v/triton/runtime/autotuner.py", NULL);
+	uint32_t call = assay_hand_call(run, stack, "cuLaunchKernelEx", 0, 10);
 	assay_hand_gpu(run, "tried", 20, 300, call);
 	assay_hand_gpu(run, "needed", 400, 100, ASSAY_NO_ROW);
-	uint32_t gap = assay_add(t, ASSAY_T_gap), part = assay_add(t, ASSAY_T_gap_part);
-	t->gap.device[gap] = 0;
-	t->gap.dur[gap] = t->gap_part.dur[part] = 20;
-	t->gap_part.gap[part] = gap;
-	t->gap_part.stack[part] = stack;
-	t->gap_part.cause[part] = ASSAY_WHY_HOST_PYTHON;
+	uint32_t gap = assay_hand_gap(run, ASSAY_WHY_HOST_PYTHON, 0, 20);
+	t->gap_part.stack[gap] = stack;
 	struct ways x = ways_of(run, &c);
 	uint8_t way = x.of[stack];
 	CHECK(way < assay_detours && assay_detour_goes(way));

@@ -117,6 +117,7 @@ static void find_family(assay_run *run, const assay_find_ctx *c, const uint8_t *
 			uint8_t family)
 {
 	const struct family *y = &families[family - 1];
+	assay_per_step each = assay_per_step_of(c, false);
 	char count[ASSAY_FMT];
 	double share;
 	struct heavy s = measure(run, c, of_name, family);
@@ -130,9 +131,9 @@ static void find_family(assay_run *run, const assay_find_ctx *c, const uint8_t *
 	f.least = ASSAY_WORTH_UNKNOWN; /* all of it may be needed */
 	f.text = assay_printf(c->scratch, "%s %s", y->text, assay_share_words(c, f.total));
 	f.fix = y->fix;
-	f.fact[0] = assay_printf(c->scratch, "%s kernels%s",
-				 assay_fmt_count(count, s.count / (c->steps ? c->steps : 1)),
-				 c->steps ? " a step" : "");
+	f.fact[0] =
+		assay_printf(c->scratch, "%s kernels%s",
+			     assay_fmt_count(count, s.count / (uint64_t)each.steps), each.words);
 	tell_where(run, c, s.most, &f);
 	take_slow_operator(c, &f);
 	assay_finding_add(c, &f);

@@ -4,6 +4,7 @@
 #include "analyze/idle_lines.h"
 #include "base/fmt.h"
 #include "base/test.h"
+#include "model/by_hand.h"
 
 static const double worth_a_look = 0.05; /* of the window */
 
@@ -197,19 +198,17 @@ static uint32_t hand_track(assay_run *run, uint32_t source, int64_t pid)
 static void hand_wait(assay_run *run, uint32_t device, int64_t dur, uint32_t stack, uint32_t track)
 {
 	assay_tables *t = &run->part.t;
-	uint32_t gap = assay_add(t, ASSAY_T_gap), part = assay_add(t, ASSAY_T_gap_part);
+	uint32_t gap =
+		assay_hand_gap(run, device ? ASSAY_WHY_HOST_NATIVE : ASSAY_WHY_HOST_COMM, 0, dur);
 	t->gap.device[gap] = device;
-	t->gap.dur[gap] = t->gap_part.dur[part] = dur;
-	t->gap_part.gap[part] = gap;
-	t->gap_part.cause[part] = device ? ASSAY_WHY_HOST_NATIVE : ASSAY_WHY_HOST_COMM;
 	if (device)
-		t->gap_part.stack[part] = stack;
+		t->gap_part.stack[gap] = stack;
 	if (track == ASSAY_NO_ROW)
 		return;
 	uint32_t waits = assay_add(t, ASSAY_T_sample), works = assay_add(t, ASSAY_T_sample);
 	assay_add(t, ASSAY_T_seen);
 	assay_add(t, ASSAY_T_seen);
-	t->gap_part.sample[part] = waits;
+	t->gap_part.sample[gap] = waits;
 	t->seen.culprit[waits] = works;
 	t->sample.track[works] = track;
 	t->sample.stack[works] = stack;
@@ -227,10 +226,7 @@ TEST(a_late_process_is_one_whoever_sampled_it)
 		.w = &w, .whole = 1000, .now = 1000, .list = &list, .scratch = &scratch};
 	hand_track(run, 0, 71);
 	uint32_t own = hand_track(run, 1, 72), child = hand_track(run, 0, 72);
-	uint32_t code = assay_add(t, ASSAY_T_code), stack = assay_add(t, ASSAY_T_stack);
-	t->code.file[code] = assay_sid_of(run, "train.py");
-	t->code.function[code] = assay_sid_of(run, "pack");
-	t->stack.code[stack] = code;
+	uint32_t stack = assay_hand_stack(run, ASSAY_NO_ROW, "train.py", "pack");
 	for (uint32_t i = 0; i < 2; i++) {
 		assay_add(t, ASSAY_T_source);
 		assay_add(t, ASSAY_T_device_time);

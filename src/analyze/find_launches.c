@@ -209,11 +209,12 @@ static int cause_of(const assay_find_ctx *c, const struct launches *l, const ass
 
 static void add_facts(const assay_find_ctx *c, const struct launches *l, assay_found *f)
 {
-	uint64_t kernels = c->w->events[ASSAY_CLASS_COMPUTE], steps = c->steps ? c->steps : 1;
+	assay_per_step each = assay_per_step_of(c, false);
+	uint64_t kernels = c->w->events[ASSAY_CLASS_COMPUTE], steps = (uint64_t)each.steps;
 	char count[ASSAY_FMT], mean[ASSAY_FMT], wait[ASSAY_FMT];
 	f->fact[0] =
 		assay_printf(c->scratch, "%s kernels%s of %s in the mean",
-			     assay_fmt_count(count, kernels / steps), c->steps ? " a step" : "",
+			     assay_fmt_count(count, kernels / steps), each.words,
 			     assay_fmt_time(mean, kernels ? c->w->compute / (int64_t)kernels : 0));
 	f->fact[1] = assay_printf(c->scratch, "before %s of them the GPU waits, %s in the mean",
 				  assay_fmt_count(count, l->gaps / steps),
@@ -241,7 +242,8 @@ static void tell_loop(const assay_run *run, const assay_find_ctx *c, const struc
 	const assay_tables *t = &run->part.t;
 	const struct loop *loop = &l->loop;
 	char time[ASSAY_FMT], count[ASSAY_FMT], behind[ASSAY_FMT];
-	int64_t steps = c->steps ? (int64_t)c->steps : 1, gradients = gradients_of_loop(l),
+	assay_per_step each = assay_per_step_of(c, false);
+	int64_t gradients = gradients_of_loop(l),
 		saved = loop->own.idle + loop->own.work + gradients;
 	if (loop->code == ASSAY_NO_ROW || saved * 10 < f->saved)
 		return;
@@ -252,14 +254,14 @@ static void tell_loop(const assay_run *run, const assay_find_ctx *c, const struc
 	f->where.file = assay_z(run, t->code.file[loop->code]);
 	f->where.function = assay_z(run, t->code.function[loop->code]);
 	f->where.line = loop->line;
-	f->fact[2] = assay_printf(c->scratch,
-				  "%s of it in the loop of %s: %s launches%s of %llu kernels",
-				  assay_fmt_time(time, loop->own.idle / steps), f->where.function,
-				  assay_fmt_count(count, loop->own.launches / (uint64_t)steps),
-				  c->steps ? " a step" : "", (unsigned long long)loop->names);
+	f->fact[2] = assay_printf(
+		c->scratch, "%s of it in the loop of %s: %s launches%s of %llu kernels",
+		assay_fmt_time(time, loop->own.idle / each.steps), f->where.function,
+		assay_fmt_count(count, loop->own.launches / (uint64_t)each.steps), each.words,
+		(unsigned long long)loop->names);
 	if (gradients)
 		f->fact[3] = assay_printf(c->scratch, "and %s in the launches of its gradients",
-					  assay_fmt_time(behind, gradients / steps));
+					  assay_fmt_time(behind, gradients / each.steps));
 }
 
 /* A blocking call in the loop is the smaller part of it where launching costs twice as much. */
@@ -342,7 +344,8 @@ static void tell_break(const assay_run *run, const assay_find_ctx *c, assay_foun
 {
 	enum { PART = 10 }; /* of the launches */
 	const assay_code_table *t = &run->part.t.code;
-	uint64_t launches, steps = c->steps ? c->steps : 1;
+	assay_per_step each = assay_per_step_of(c, false);
+	uint64_t launches, steps = (uint64_t)each.steps;
 	uint32_t code = busiest_break(run, c->w, &launches);
 	char count[ASSAY_FMT];
 	if (launches * PART < c->w->events[ASSAY_CLASS_COMPUTE] || launches < steps)
@@ -355,7 +358,7 @@ static void tell_break(const assay_run *run, const assay_find_ctx *c, assay_foun
 	f->fact[2] = assay_printf(
 		c->scratch,
 		"compiled code is left at that line (graph break): %s launches%s come behind it",
-		assay_fmt_count(count, launches / steps), c->steps ? " a step" : "");
+		assay_fmt_count(count, launches / steps), each.words);
 }
 
 static void tell(const assay_run *run, const assay_find_ctx *c, const struct launches *l,
@@ -409,41 +412,26 @@ static void find_launches(assay_run *run, const assay_find_ctx *c)
 
 const assay_finder assay_find_launches = {"launches", find_launches};
 
-static void add_gap(assay_tables *t, int64_t ts, int64_t dur, uint32_t opened)
-{
-	uint32_t gap = assay_add(t, ASSAY_T_gap), part = assay_add(t, ASSAY_T_gap_part);
-	t->gap.device[gap] = 0;
-	t->gap.ts[gap] = ts;
-	t->gap.dur[gap] = dur;
-	t->gap.opened[gap] = opened;
-	t->gap_part.gap[part] = gap;
-	t->gap_part.cause[part] = ASSAY_WHY_HOST_PYTHON;
-	t->gap_part.dur[part] = dur;
-}
-
 TEST(short_gaps_that_no_blocking_call_opened_are_of_launching)
 {
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
 	assay_window w = {.device = 0, .from = 0, .to = 10 * ASSAY_SHORT_GAP};
-	add_gap(t, 1000, 20000, ASSAY_NO_ROW);
-	add_gap(t, 2 * ASSAY_SHORT_GAP, ASSAY_SHORT_GAP,
-		ASSAY_NO_ROW); /* the host did something else */
-	add_gap(t, 4 * ASSAY_SHORT_GAP, 30000, 7);
-	add_gap(t, 5 * ASSAY_SHORT_GAP, 40000, ASSAY_NO_ROW);
+	assay_hand_gap(run, ASSAY_WHY_HOST_PYTHON, 1000, 20000);
+	/* the host did something else */
+	assay_hand_gap(run, ASSAY_WHY_HOST_PYTHON, 2 * ASSAY_SHORT_GAP, ASSAY_SHORT_GAP);
+	uint32_t blocked = assay_hand_gap(run, ASSAY_WHY_HOST_PYTHON, 4 * ASSAY_SHORT_GAP, 30000);
+	t->gap.opened[blocked] = 7;
+	assay_hand_gap(run, ASSAY_WHY_HOST_PYTHON, 5 * ASSAY_SHORT_GAP, 40000);
 	struct launches l = measure(run, &w);
 	CHECK_EQ(l.gaps, 2);
 	CHECK_EQ(l.part[ASSAY_WHY_HOST_PYTHON], 60000);
 	/* an optimizer that gets ready is on its way to a launch, however long that takes */
-	uint32_t code = assay_add(t, ASSAY_T_code), stack = assay_add(t, ASSAY_T_stack);
-	t->code.file[code] = assay_sid_of(run, "/v/site-packages/torch/optim/adam.py");
-	t->stack.code[stack] = code;
+	uint32_t stack =
+		assay_hand_stack(run, ASSAY_NO_ROW, "/v/site-packages/torch/optim/adam.py", NULL);
 	t->gap_part.stack[1] = stack;
 	CHECK_EQ(measure(run, &w).part[ASSAY_WHY_HOST_PYTHON], 60000); /* nothing is launched */
-	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 0, 1000);
-	uint32_t api = assay_add(t, ASSAY_T_api);
-	t->host.detail[call] = api;
-	t->api.stack[api] = stack;
+	uint32_t call = assay_hand_call(run, stack, "cudaLaunchKernel", 0, 1000);
 	assay_hand_gpu(run, "adam", 1000, 1000, call);
 	CHECK_EQ(measure(run, &w).part[ASSAY_WHY_HOST_PYTHON], 60000 + ASSAY_SHORT_GAP);
 	assay_find_ctx c = {.w = &w};
@@ -460,12 +448,9 @@ TEST(short_gaps_that_no_blocking_call_opened_are_of_launching)
 /* A stack whose innermost function is the program's own, or a library's. */
 static uint32_t hand_stack(assay_run *run, const char *function, bool own)
 {
-	assay_tables *t = &run->part.t;
-	uint32_t code = assay_add(t, ASSAY_T_code), stack = assay_add(t, ASSAY_T_stack);
-	t->code.file[code] = assay_sid_of(run, own ? "train.py" : "/v/lib.py");
-	t->code.function[code] = assay_sid_of(run, function);
-	t->stack.code[stack] = code;
-	t->stack.own[stack] = own ? stack : ASSAY_NO_ROW;
+	uint32_t stack =
+		assay_hand_stack(run, ASSAY_NO_ROW, own ? "train.py" : "/v/lib.py", function);
+	run->part.t.stack.own[stack] = own ? stack : ASSAY_NO_ROW;
 	return stack;
 }
 
@@ -473,12 +458,10 @@ static uint32_t hand_stack(assay_run *run, const char *function, bool own)
 static void hand_launch(assay_run *run, int64_t ts, const char *kernel, uint32_t stack)
 {
 	assay_tables *t = &run->part.t;
-	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", ts, 5000);
-	t->api.stack[t->host.detail[call]] = stack;
-	uint32_t gpu = assay_hand_gpu(run, kernel, ts + 9000, 1000, call);
-	add_gap(t, ts, 9000, ASSAY_NO_ROW);
-	t->gap.gpu[t->gap.n - 1] = gpu;
-	t->gap_part.stack[t->gap_part.n - 1] = stack;
+	uint32_t call = assay_hand_call(run, stack, "cudaLaunchKernel", ts, 5000);
+	uint32_t gap = assay_hand_gap(run, ASSAY_WHY_HOST_PYTHON, ts, 9000);
+	t->gap.gpu[gap] = assay_hand_gpu(run, kernel, ts + 9000, 1000, call);
+	t->gap_part.stack[gap] = stack;
 }
 
 TEST(a_loop_over_tensors_is_worth_its_waits_and_short_kernels)

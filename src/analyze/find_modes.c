@@ -353,8 +353,7 @@ static void tell_blocking(struct modes *m)
 
 static void tell_python(struct modes *m, assay_mode mode)
 {
-	int64_t steps = m->c->steps ? (int64_t)m->c->steps : 1;
-	const char *each = m->c->steps ? " a step" : "";
+	assay_per_step each = assay_per_step_of(m->c, false);
 	char time[ASSAY_FMT], count[ASSAY_FMT];
 	int64_t checking = mode == ASSAY_MODE_ANOMALY ? m->checking : 0;
 	int64_t total = m->python[mode] + checking, most = m->c->w->idle + m->checked;
@@ -366,14 +365,15 @@ static void tell_python(struct modes *m, assay_mode mode)
 	if (own != ASSAY_NO_ROW)
 		assay_where_in_stack(m->run, own, &f.where);
 	if (m->times[mode])
-		f.fact[n++] = assay_printf(m->c->scratch, "Python of it %s times%s, %s",
-					   assay_fmt_count(count, m->times[mode] / (uint64_t)steps),
-					   each, assay_fmt_time(time, m->python[mode] / steps));
+		f.fact[n++] = assay_printf(
+			m->c->scratch, "Python of it %s times%s, %s",
+			assay_fmt_count(count, m->times[mode] / (uint64_t)each.steps), each.words,
+			assay_fmt_time(time, m->python[mode] / each.steps));
 	if (checking)
 		f.fact[n++] =
 			assay_printf(m->c->scratch, "results looked at for NaN %s times%s, %s",
-				     assay_fmt_count(count, m->checks / (uint64_t)steps), each,
-				     assay_fmt_time(time, checking / steps));
+				     assay_fmt_count(count, m->checks / (uint64_t)each.steps),
+				     each.words, assay_fmt_time(time, checking / each.steps));
 	tell(m, mode, &f);
 }
 
@@ -409,6 +409,7 @@ static void look_at_tracer(assay_run *run, const assay_find_ctx *c)
 	enum { OPERATOR = 2000 }; /* ns that one takes the profiler at least */
 	const int64_t *of = c->w->cause;
 	const assay_tables *t = &run->part.t;
+	assay_per_step each = assay_per_step_of(c, false);
 	char count[ASSAY_FMT];
 	int64_t host =
 		of[ASSAY_WHY_LAUNCH_CALL] + of[ASSAY_WHY_HOST_OP] + of[ASSAY_WHY_HOST_PYTHON];
@@ -426,8 +427,7 @@ static void look_at_tracer(assay_run *run, const assay_find_ctx *c)
 		assay_warn(
 			run, "traced_operators",
 			"recording %s operators%s slows the host down: without that the GPU waits less for it than told here",
-			assay_fmt_count(count, operators / (c->steps ? c->steps : 1)),
-			c->steps ? " a step" : "");
+			assay_fmt_count(count, operators / (uint64_t)each.steps), each.words);
 }
 
 static void find_modes(assay_run *run, const assay_find_ctx *c)
@@ -459,27 +459,8 @@ const assay_finder assay_find_modes = {"modes", find_modes};
 /* A wait of the device for Python at a stack. */
 static void hand_wait(assay_run *run, int64_t ts, int64_t dur, uint32_t stack)
 {
-	assay_tables *t = &run->part.t;
-	uint32_t gap = assay_add(t, ASSAY_T_gap), part = assay_add(t, ASSAY_T_gap_part);
-	t->gap.device[gap] = 0;
-	t->gap.ts[gap] = ts;
-	t->gap.dur[gap] = dur;
-	t->gap_part.gap[part] = gap;
-	t->gap_part.cause[part] = ASSAY_WHY_HOST_PYTHON;
-	t->gap_part.dur[part] = dur;
-	t->gap_part.stack[part] = stack;
-}
-
-static uint32_t hand_stack(assay_run *run, uint32_t caller, const char *file, const char *function)
-{
-	assay_tables *t = &run->part.t;
-	uint32_t code = assay_add(t, ASSAY_T_code), stack = assay_add(t, ASSAY_T_stack);
-	t->code.file[code] = assay_sid_of(run, file);
-	t->code.function[code] = assay_sid_of(run, function);
-	t->stack.caller[stack] = caller;
-	t->stack.code[stack] = code;
-	t->stack.line[stack] = 7;
-	return stack;
+	uint32_t gap = assay_hand_gap(run, ASSAY_WHY_HOST_PYTHON, ts, dur);
+	run->part.t.gap_part.stack[gap] = stack;
 }
 
 TEST(what_was_seen_to_call_a_mode_calls_it_every_time)
@@ -488,14 +469,14 @@ TEST(what_was_seen_to_call_a_mode_calls_it_every_time)
 	assay_run *run = assay_run_new();
 	assay_window w = {.device = 0, .to = 1000000, .idle = 900000};
 	assay_find_ctx c = {.w = &w, .whole = 1000000, .scratch = &scratch};
-	uint32_t step = hand_stack(run, ASSAY_NO_ROW, "/home/me/train.py", "step");
-	uint32_t other = hand_stack(run, ASSAY_NO_ROW, "/home/me/train.py", "log");
+	uint32_t step = assay_hand_stack(run, ASSAY_NO_ROW, "/home/me/train.py", "step");
+	uint32_t other = assay_hand_stack(run, ASSAY_NO_ROW, "/home/me/train.py", "log");
 	hand_wait(run, 0, 300000, step);
 	hand_wait(run, 400000, 100000, other);
 	struct modes m = {.run = run, .t = &run->part.t, .c = &c};
 	CHECK(!mark_stacks(&m));
-	uint32_t inside = hand_stack(run, step, "/v/torch/fx/traceback.py", "format_stack");
-	inside = hand_stack(run, inside, "/usr/lib/python3.12/traceback.py", "extract_stack");
+	uint32_t inside = assay_hand_stack(run, step, "/v/torch/fx/traceback.py", "format_stack");
+	inside = assay_hand_stack(run, inside, "/usr/lib/python3.12/traceback.py", "extract_stack");
 	hand_wait(run, 600000, 50000, inside);
 	hand_wait(run, 700000, USUAL, step);
 	CHECK(mark_stacks(&m));

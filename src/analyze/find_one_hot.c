@@ -144,7 +144,7 @@ static void put_under(const struct search *s)
 static void tell(const struct search *s)
 {
 	const assay_find_ctx *c = s->c;
-	int64_t steps = c->steps ? (int64_t)c->steps : 1;
+	assay_per_step each = assay_per_step_of(c, false);
 	double share;
 	char count[ASSAY_FMT], time[ASSAY_FMT];
 	uint32_t stack = assay_call_stack(s->t, s->t->launch.host[s->ones]);
@@ -163,8 +163,8 @@ static void tell(const struct search *s)
 	f.fact[0] = assay_printf(
 		c->scratch,
 		"%s of them%s; making the matrices (zeros, ones scattered into them, casts) takes %s",
-		assay_fmt_count(count, s->products / (uint64_t)steps), steps > 1 ? " a step" : "",
-		assay_fmt_time(time, s->made / steps));
+		assay_fmt_count(count, s->products / (uint64_t)each.steps), each.words,
+		assay_fmt_time(time, s->made / each.steps));
 	f.saved = f.total;
 	if (assay_find_shorter(c, s->dur, INT64_MAX, &share)) {
 		f.saved = (int64_t)(share * (double)c->whole);

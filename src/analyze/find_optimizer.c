@@ -219,16 +219,9 @@ const assay_finder assay_find_optimizer = {"optimizer", find_optimizer};
 /* A launch from a line of a file, ns after the one before. */
 static void add_launch(assay_run *run, const char *file, const char *kernel, int64_t ts)
 {
-	assay_tables *t = &run->part.t;
-	uint32_t code = assay_add(t, ASSAY_T_code), stack = assay_add(t, ASSAY_T_stack),
-		 api = assay_add(t, ASSAY_T_api);
-	t->code.file[code] = assay_sid_of(run, file);
-	t->code.function[code] = assay_sid_of(run, "f");
-	t->stack.code[stack] = code;
-	uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", ts, 1);
-	t->host.detail[h] = api;
-	t->api.stack[api] = stack;
-	assay_hand_gpu(run, kernel, ts + 10, 1000, h);
+	uint32_t stack = assay_hand_stack(run, ASSAY_NO_ROW, file, "f");
+	uint32_t call = assay_hand_call(run, stack, "cudaLaunchKernel", ts, 1);
+	assay_hand_gpu(run, kernel, ts + 10, 1000, call);
 }
 
 /* Findings of a step of 60 launches from an optimizer, 10 us apart, behind one of the model. */

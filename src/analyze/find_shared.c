@@ -301,12 +301,12 @@ static void tell_rest(const struct shared *x, assay_found *f)
 {
 	int n = x->kinds ? 2 : 0;
 	char time[ASSAY_FMT];
-	int64_t steps = x->c->steps ? (int64_t)x->c->steps : 1;
+	assay_per_step each = assay_per_step_of(x->c, false);
 	if (x->stalls)
 		f->fact[n++] = assay_printf(
 			x->c->scratch,
 			"submitted work does not begin for %s%s although the device is free",
-			assay_fmt_time(time, x->stalled / steps), x->c->steps ? " a step" : "");
+			assay_fmt_time(time, x->stalled / each.steps), each.words);
 	if (x->foreign >= FOREIGN_LOOKS)
 		f->fact[n++] = assay_printf(
 			x->c->scratch,
@@ -316,10 +316,10 @@ static void tell_rest(const struct shared *x, assay_found *f)
 		return;
 	assay_str command = assay_fact_of_group(x->run, other_group(x), "command");
 	command.n = command.n < COMMAND ? command.n : COMMAND;
-	f->fact[n++] = assay_printf(
-		x->c->scratch, "process %s of this recording (%s) works on it for %s%s",
-		other_pid(x), assay_fmt_safe(x->c->scratch, command),
-		assay_fmt_time(time, x->taken / steps), x->c->steps ? " a step" : "");
+	f->fact[n++] = assay_printf(x->c->scratch,
+				    "process %s of this recording (%s) works on it for %s%s",
+				    other_pid(x), assay_fmt_safe(x->c->scratch, command),
+				    assay_fmt_time(time, x->taken / each.steps), each.words);
 }
 
 /* Judged by the time they take, kernels that were held up look slow. */

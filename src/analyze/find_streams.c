@@ -166,7 +166,7 @@ static void tell(const struct waits *x, int64_t saved, double fill)
 	const assay_tables *t = &x->run->part.t;
 	struct line worst = {.delayed = -1};
 	char count[ASSAY_FMT], delayed[ASSAY_FMT];
-	uint64_t steps = c->steps ? c->steps : 1;
+	assay_per_step each = assay_per_step_of(c, false);
 	assay_found f = {
 		.id = "serial_streams",
 		.total = saved,
@@ -189,8 +189,9 @@ static void tell(const struct waits *x, int64_t saved, double fill)
 		x->guessed
 			? "which stream waits for which is not recorded, but %s kernels%s begin when another stream's end, %s%s later than they could"
 			: "%s waits of a stream for another%s, %s%s",
-		assay_fmt_count(count, x->count / steps), c->steps ? " in a step" : "",
-		assay_fmt_time(delayed, x->delayed / (int64_t)steps), c->steps ? " a step" : "");
+		assay_fmt_count(count, x->count / (uint64_t)each.steps),
+		c->steps ? " in a step" : "", assay_fmt_time(delayed, x->delayed / each.steps),
+		each.words);
 	f.fact[1] = assay_printf(c->scratch, "kernels fill %.0f%% of the device in the mean",
 				 100 * fill);
 	assay_finding_add(c, &f);

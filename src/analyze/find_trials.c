@@ -149,7 +149,7 @@ static void tell(const struct trials *x)
 {
 	const assay_find_ctx *c = x->c;
 	char count[ASSAY_FMT];
-	uint64_t steps = c->steps ? c->steps : 1;
+	assay_per_step each = assay_per_step_of(c, false);
 	assay_found f = {.id = "detour",
 			 .confidence = 0.8,
 			 .total = x->total,
@@ -168,7 +168,7 @@ static void tell(const struct trials *x)
 	f.fact[0] = assay_printf(
 		c->scratch,
 		"%s runs%s behind the same other work and a recorded event each time, as tuners do",
-		assay_fmt_count(count, x->times / steps), steps > 1 ? " a step" : "");
+		assay_fmt_count(count, x->times / (uint64_t)each.steps), each.words);
 	for (assay_found *other = NULL; (other = assay_found_next(c, other));)
 		if (!strcmp(other->id, "launch_bound") && !other->follows)
 			other->follows = f.id;

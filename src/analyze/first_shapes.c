@@ -86,21 +86,15 @@ static struct first sum_of(const uint32_t *shape, int64_t within)
 	assay_tables *t = &run->part.t;
 	for (uint32_t i = 0; i < 4; i++) {
 		uint32_t host = assay_hand_host(run, ASSAY_HOST_OP, "cublasGemmEx", 100 * i, 50);
-		uint32_t call = assay_add(t, ASSAY_T_op_call), gap = assay_add(t, ASSAY_T_gap),
-			 part = assay_add(t, ASSAY_T_gap_part);
+		uint32_t call = assay_add(t, ASSAY_T_op_call);
+		uint32_t gap = assay_hand_gap(run, ASSAY_WHY_HOST_OP, 100 * i, 40 + i);
 		if (shape[i] == t->op_shape.n) {
 			uint32_t row = assay_add(t, ASSAY_T_op_shape);
 			t->op_shape.call[row] = call;
 		}
 		t->op_call.host[call] = host;
 		t->op_call.shape[call] = shape[i];
-		t->gap.device[gap] = 0;
-		t->gap.ts[gap] = 100 * i;
-		t->gap.dur[gap] = 40 + i;
-		t->gap_part.gap[part] = gap;
-		t->gap_part.cause[part] = ASSAY_WHY_HOST_OP;
-		t->gap_part.dur[part] = 40 + i;
-		t->gap_part.during[part] = host;
+		t->gap_part.during[gap] = host;
 	}
 	struct first sum = sum_first(run, &(assay_window){.to = within});
 	assay_run_free(run);

@@ -243,13 +243,8 @@ TEST(a_hole_lies_between_two_rows_and_ranges_around_it_do_not_fill_it)
 	uint32_t wait = assay_hand_host(run, ASSAY_HOST_RUNTIME, "wait", 310 * US, 20 * US);
 	uint32_t launch = assay_hand_host(run, ASSAY_HOST_RUNTIME, "launch", 5100 * US, 10 * US);
 	uint32_t clear = assay_hand_host(run, ASSAY_HOST_ANNOTATION, "clear", 5000 * US, 50 * US);
-	uint32_t gap = assay_add(t, ASSAY_T_gap), part = assay_add(t, ASSAY_T_gap_part);
-	t->gap.device[gap] = 0;
-	t->gap.ts[gap] = 2000 * US;
-	t->gap.dur[gap] = 3110 * US;
-	t->gap_part.gap[part] = gap;
-	t->gap_part.cause[part] = ASSAY_WHY_HOST_UNTRACED;
-	t->gap_part.dur[part] = 3000 * US;
+	uint32_t gap = assay_hand_gap(run, ASSAY_WHY_HOST_UNTRACED, 2000 * US, 3110 * US);
+	t->gap_part.dur[gap] = 3000 * US;
 	assay_holes holes = {0};
 	assay_holes_find(run, &w, &holes); /* nobody is known to have launched what ends it */
 	CHECK_EQ(holes.n, 0);
@@ -266,15 +261,8 @@ TEST(a_hole_lies_between_two_rows_and_ranges_around_it_do_not_fill_it)
 
 static void add_gap(assay_run *run, int64_t from, int64_t to, uint32_t launch)
 {
-	assay_tables *t = &run->part.t;
-	uint32_t gap = assay_add(t, ASSAY_T_gap), part = assay_add(t, ASSAY_T_gap_part);
-	t->gap.device[gap] = 0;
-	t->gap.ts[gap] = from;
-	t->gap.dur[gap] = to - from;
-	t->gap.launch[gap] = launch;
-	t->gap_part.gap[part] = gap;
-	t->gap_part.cause[part] = ASSAY_WHY_HOST_UNTRACED;
-	t->gap_part.dur[part] = to - from;
+	uint32_t gap = assay_hand_gap(run, ASSAY_WHY_HOST_UNTRACED, from, to - from);
+	run->part.t.gap.launch[gap] = launch;
 }
 
 /* Rows in no order; what began before one gap ends in the next, or just before it. */

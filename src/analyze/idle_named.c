@@ -78,15 +78,14 @@ static void gather_places(const assay_run *run, const assay_find_ctx *c, assay_i
 	for (size_t i = 0; i < n; i++) {
 		assay_found *f = &all[i].found;
 		int64_t whole = all[i].leads && !f->follows ? without_place(run, c, &all[i]) : 0;
-		int64_t steps = c->steps && !f->once ? (int64_t)c->steps : 1;
+		assay_per_step each = assay_per_step_of(c, f->once);
 		if (whole <= f->total)
 			continue;
 		f->saved = whole;
-		assay_found_add_fact(f, assay_printf(c->scratch,
-						     "all that is done in that %s takes %s%s",
-						     all[i].there.function ? "function" : "line",
-						     assay_fmt_time(time, whole / steps),
-						     steps > 1 ? " a step" : ""));
+		assay_found_add_fact(
+			f, assay_printf(c->scratch, "all that is done in that %s takes %s%s",
+					all[i].there.function ? "function" : "line",
+					assay_fmt_time(time, whole / each.steps), each.words));
 	}
 }
 

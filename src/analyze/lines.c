@@ -59,10 +59,7 @@ TEST(a_kernel_has_the_line_that_launched_most_of_its_time)
 		uint32_t stack = assay_add(t, ASSAY_T_stack);
 		t->stack.code[stack] = code;
 		t->stack.line[stack] = 10 + i;
-		uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", i, 1);
-		uint32_t api = assay_add(t, ASSAY_T_api);
-		t->host.detail[h] = api;
-		t->api.stack[api] = stack;
+		uint32_t h = assay_hand_call(run, stack, "cudaLaunchKernel", i, 1);
 		assay_hand_gpu(run, "k", 100 * (i + 1), i ? 50 : 20, h);
 		assay_hand_gpu(run, "k", 100 * (i + 1) + 60, 1, h);
 	}

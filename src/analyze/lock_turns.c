@@ -248,13 +248,8 @@ static bool tells(const int64_t *length, size_t n, assay_host_kind kind)
 	int64_t now = 0;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t row = assay_hand_host(run, kind, names[i % 3], now, length[i]);
-		uint32_t gap = assay_add(t, ASSAY_T_gap), part = assay_add(t, ASSAY_T_gap_part);
-		t->gap.device[gap] = 0;
-		t->gap.ts[gap] = now;
-		t->gap.dur[gap] = t->gap_part.dur[part] = length[i];
+		uint32_t gap = assay_hand_gap(run, ASSAY_WHY_HOST_OP, now, length[i]);
 		t->gap.launch[gap] = row;
-		t->gap_part.gap[part] = gap;
-		t->gap_part.cause[part] = ASSAY_WHY_HOST_OP;
 		w.cause[ASSAY_WHY_HOST_OP] += length[i];
 		now += length[i] + 1000;
 	}

@@ -711,13 +711,8 @@ static int64_t gaps_sold(int64_t waited)
 	assay_order order;
 	int64_t sum = 0;
 	add_kernels(run, chain, ASSAY_COUNT_OF(chain));
-	uint32_t gap = assay_add(t, ASSAY_T_gap), part = assay_add(t, ASSAY_T_gap_part);
-	t->gap.device[gap] = 0;
+	uint32_t gap = assay_hand_gap(run, ASSAY_WHY_QUEUED, 0, waited);
 	t->gap.gpu[gap] = 1;
-	t->gap.dur[gap] = waited;
-	t->gap_part.gap[part] = gap;
-	t->gap_part.cause[part] = ASSAY_WHY_QUEUED;
-	t->gap_part.dur[part] = waited;
 	assay_kernels(run);
 	assay_order_build(&order, run);
 	assay_lone_kernels(run, &order, &(assay_rates){.name = "x"},

@@ -501,16 +501,11 @@ static void add_hole(struct told *x, const char *before, int64_t length, const c
 	assay_hand_host(x->run, ASSAY_HOST_OP, before, x->now, 1000);
 	int64_t from = x->now + 1000, to = from + length;
 	uint32_t call = assay_hand_host(x->run, ASSAY_HOST_RUNTIME, launch, to, 1000);
-	uint32_t gap = assay_add(t, ASSAY_T_gap), part = assay_add(t, ASSAY_T_gap_part);
+	uint32_t gap = assay_hand_gap(x->run, ASSAY_WHY_HOST_UNTRACED, from, length + 1000);
 	add_work(x, work, bytes, to + 1000, call);
-	t->gap.device[gap] = 0;
-	t->gap.ts[gap] = from;
-	t->gap.dur[gap] = length + 1000;
 	t->gap.gpu[gap] = (uint32_t)t->gpu.n - 1;
 	t->gap.launch[gap] = call;
-	t->gap_part.gap[part] = gap;
-	t->gap_part.cause[part] = ASSAY_WHY_HOST_UNTRACED;
-	t->gap_part.dur[part] = length;
+	t->gap_part.dur[gap] = length;
 	x->w.cause[ASSAY_WHY_HOST_UNTRACED] += length;
 	x->now = to + 2000;
 }

@@ -2,6 +2,8 @@
 #ifndef ASSAY_MODEL_BY_HAND_H
 #define ASSAY_MODEL_BY_HAND_H
 
+#include <assert.h>
+
 #include "model/run.h"
 
 static inline uint32_t assay_hand_host(assay_run *run, assay_host_kind kind, const char *name,
@@ -31,6 +33,43 @@ static inline uint32_t assay_hand_gpu(assay_run *run, const char *name, int64_t 
 	t->gpu.track[g] = assay_stream_track(&run->part, 0, 7);
 	t->launch.host[l] = launch;
 	return g;
+}
+
+/* A wait of the device for one cause: a row of gap, and of gap_part with the same number. */
+static inline uint32_t assay_hand_gap(assay_run *run, assay_why cause, int64_t ts, int64_t dur)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t gap = assay_add(t, ASSAY_T_gap), part = assay_add(t, ASSAY_T_gap_part);
+	assert(gap == part);
+	t->gap.device[gap] = 0;
+	t->gap.ts[gap] = ts;
+	t->gap.dur[gap] = t->gap_part.dur[gap] = dur;
+	t->gap_part.gap[gap] = gap;
+	t->gap_part.cause[gap] = (uint8_t)cause;
+	return gap;
+}
+
+/* A call of a function, its file and name NULL where they do not matter, by a row of stack or
+ * ASSAY_NO_ROW. */
+static inline uint32_t assay_hand_stack(assay_run *run, uint32_t caller, const char *file,
+					const char *function)
+{
+	assay_tables *t = &run->part.t;
+	uint32_t code = assay_add(t, ASSAY_T_code), stack = assay_add(t, ASSAY_T_stack);
+	t->code.file[code] = file ? assay_sid_of(run, file) : 0;
+	t->code.function[code] = function ? assay_sid_of(run, function) : 0;
+	t->stack.code[stack] = code;
+	t->stack.caller[stack] = caller;
+	return stack;
+}
+
+/* A call of the runtime from there. */
+static inline uint32_t assay_hand_call(assay_run *run, uint32_t stack, const char *name, int64_t ts,
+				       int64_t dur)
+{
+	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, name, ts, dur);
+	run->part.t.api.stack[run->part.t.host.detail[call]] = stack;
+	return call;
 }
 
 #endif

@@ -1,6 +1,7 @@
 #include "render/place.h"
 
 #include "base/test.h"
+#include "model/by_hand.h"
 
 static void put_members(assay_jsonw *w, const assay_run *run, uint32_t stack)
 {
@@ -52,10 +53,7 @@ TEST(a_place_is_shown_without_folders)
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
 	assay_arena a = {0};
-	uint32_t code = assay_add(t, ASSAY_T_code), stack = assay_add(t, ASSAY_T_stack);
-	t->code.file[code] = assay_sid_of(run, "/home/me/train.py");
-	t->code.function[code] = assay_sid_of(run, "Net.forward");
-	t->stack.code[stack] = code;
+	uint32_t stack = assay_hand_stack(run, ASSAY_NO_ROW, "/home/me/train.py", "Net.forward");
 	t->stack.line[stack] = 12;
 	CHECK(!strcmp(assay_place_text(&a, run, stack), "train.py:12 Net.forward"));
 	CHECK(!strcmp(assay_place_text(&a, run, ASSAY_NO_ROW), ""));

@@ -5,6 +5,7 @@
 
 #include "base/sort.h"
 #include "base/test.h"
+#include "model/by_hand.h"
 #include "names/words.h"
 
 enum {
@@ -370,11 +371,8 @@ void assay_doings(assay_run *run)
 static uint32_t hand_stack(assay_run *run, const char *file, const char *function, bool own)
 {
 	assay_tables *t = &run->part.t;
-	uint32_t code = assay_add(t, ASSAY_T_code), stack = assay_add(t, ASSAY_T_stack);
-	t->code.file[code] = assay_sid_of(run, file);
-	t->code.function[code] = assay_sid_of(run, function);
-	t->code.own[code] = own;
-	t->stack.code[stack] = code;
+	uint32_t stack = assay_hand_stack(run, ASSAY_NO_ROW, file, function);
+	t->code.own[t->stack.code[stack]] = own;
 	return stack;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/test.h"
+#include "model/by_hand.h"
 #include "model/stacks.h"
 #include "write/perfetto.h"
 
@@ -180,13 +181,8 @@ void perfetto_put_samples(perfetto *p)
 
 static uint32_t add_call(assay_run *run, uint32_t caller, const char *function, int32_t line)
 {
-	assay_tables *t = &run->part.t;
-	uint32_t code = assay_add(t, ASSAY_T_code), row = assay_add(t, ASSAY_T_stack);
-	t->code.file[code] = assay_sid_of(run, "train.py");
-	t->code.function[code] = assay_sid_of(run, function);
-	t->stack.caller[row] = caller;
-	t->stack.code[row] = code;
-	t->stack.line[row] = line;
+	uint32_t row = assay_hand_stack(run, caller, "train.py", function);
+	run->part.t.stack.line[row] = line;
 	return row;
 }
 
