@@ -128,15 +128,17 @@ static bool known(const assay_env_set *set, size_t doc, uint32_t path)
 	return v && v != set->absent_id;
 }
 
+/* Digests of a file, and the version beside it. */
+static const char *const digests[][2] = {{".lib_hash", ".package_version"},
+					 {".lib_hash", ".version"},
+					 {".sha256", ".version"},
+					 {".bundled_lib_hash", ".bundled_version"}};
+
 /* A digest that differs beside a version that does not. */
 static bool rebuilt(const assay_env_set *set, const char *path, size_t a, size_t b)
 {
-	static const char *const pairs[][2] = {{".lib_hash", ".package_version"},
-					       {".lib_hash", ".version"},
-					       {".sha256", ".version"},
-					       {".bundled_lib_hash", ".bundled_version"}};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(pairs); i++) {
-		uint32_t at = sibling(set, path, pairs[i][0], pairs[i][1]);
+	for (size_t i = 0; i < ASSAY_COUNT_OF(digests); i++) {
+		uint32_t at = sibling(set, path, digests[i][0], digests[i][1]);
 		if (at != NONE && known(set, a, at) &&
 		    assay_env_cell(set, a, at) == assay_env_cell(set, b, at))
 			return true;
@@ -164,8 +166,37 @@ static bool hashed_unlike(const assay_env_set *set, size_t a, size_t b)
 	return x && y && strcmp(x, y);
 }
 
-/* Size and build id say nothing more where both digests are known; what a plain program would load,
- * and which copies lie around, matter only where it is not known what torch loads. */
+struct tally {
+	bool differs, unknown;
+	size_t base, odd; /* a snapshot that says a, and one that does not */
+};
+
+/* The field of the file that torch loads, beside that of the file a plain program gets; NONE for
+ * any other path. */
+static uint32_t of_torch(const assay_env_set *set, const char *path, const char *field)
+{
+	static const char head[] = "assay.libraries.";
+	const char *plain = strncmp(path, head, sizeof head - 1) ? NULL : strstr(path, ".plain");
+	char buf[PATH_BYTES];
+	if (!plain || (plain[6] && plain[6] != '.'))
+		return NONE;
+	int n = snprintf(buf, sizeof buf, "%.*s.effective.%s", (int)(plain - path), path, field);
+	return assay_env_path_of(set, (assay_str){buf, (size_t)n});
+}
+
+/* Torch is known to load the very file that a plain program gets. */
+static bool is_torchs(const assay_env_set *set, const char *path, size_t doc)
+{
+	uint32_t torch = of_torch(set, path, "path");
+	if (torch == NONE || !known(set, doc, torch))
+		return false;
+	const char *text = assay_env_path_text(set, torch);
+	uint32_t plain = sibling(set, text, ".effective.path", ".plain.path");
+	return plain != NONE && assay_env_cell(set, doc, plain) == assay_env_cell(set, doc, torch);
+}
+
+/* Size and build id say nothing more where both digests are known; which copies lie around matters
+ * only where it is not known what torch loads. */
 static bool is_detail(const assay_env_set *set, const char *path, size_t a, size_t b)
 {
 	static const char *const details[] = {".size", ".build_id", ".soname"};
@@ -176,19 +207,23 @@ static bool is_detail(const assay_env_set *set, const char *path, size_t a, size
 	}
 	if (strncmp(path, "assay.libraries.", 16))
 		return false;
-	bool builds = assay_str_ends(assay_str_of(path), ".builds");
-	/* words of copies hold digests where there are any */
-	if (builds && hashed_unlike(set, a, b))
+	if (is_torchs(set, path, a) && is_torchs(set, path, b))
 		return true;
-	const char *plain = strstr(path, ".plain.");
-	if (!plain && builds)
-		plain = path + strlen(path) - strlen(".builds");
-	if (!plain)
+	if (!assay_str_ends(assay_str_of(path), ".builds"))
 		return false;
-	char buf[PATH_BYTES];
-	int n = snprintf(buf, sizeof buf, "%.*s.effective.size", (int)(plain - path), path);
-	uint32_t at = assay_env_path_of(set, (assay_str){buf, (size_t)n});
-	return at != NONE && (known(set, a, at) || known(set, b, at));
+	uint32_t at = sibling(set, path, ".builds", ".effective.size");
+	/* words of copies hold digests where there are any */
+	return hashed_unlike(set, a, b) || (at != NONE && (known(set, a, at) || known(set, b, at)));
+}
+
+/* What torch does not load matters to other programs, and less than what it does. */
+static void place_plain(const assay_env_set *set, const struct tally *t, assay_env_row *row)
+{
+	uint32_t at = of_torch(set, row->path, "path");
+	if (at == NONE || !(known(set, t->base, at) || known(set, t->odd, at)))
+		return;
+	row->group = ASSAY_ENV_HOST;
+	row->why = "torch does not load it, programs without a search path of their own do";
 }
 
 static bool is_absence(assay_env_kind kind)
@@ -208,11 +243,6 @@ static int row_order(const void *a, const void *b)
 	return assay_then(assay_then(ASSAY_CMP(x->group, y->group), rank(x) - rank(y)),
 			  strcmp(x->path, y->path));
 }
-
-struct tally {
-	bool differs, unknown;
-	size_t base, odd; /* a snapshot that says a, and one that does not */
-};
 
 static struct tally count_path(const assay_env_set *set, int baseline, assay_env_row *row)
 {
@@ -245,15 +275,20 @@ static bool all_say(const assay_env_set *set, uint32_t path)
 	return first && first != set->absent_id;
 }
 
-/* Snapshots of one machine, by its name or by a card that all of them have. */
+/* Tells a machine from all others: what it is called, its present start, a card by the number that
+ * its maker gives only once (serial numbers are left empty or alike by many). */
+static bool names_machine(const char *path)
+{
+	assay_str p = assay_str_of(path);
+	return assay_str_is(p, "assay.host.hostname") || assay_str_is(p, "assay.host.boot_id") ||
+	       (assay_env_names_card(path) && !assay_str_ends(p, ".serial"));
+}
+
 static bool of_one_machine(const assay_env_set *set)
 {
-	bool same = set->docs.n > 1;
-	for (size_t i = 0; i < set->docs.n; i++)
-		same = same && set->docs.p[i].host &&
-		       !strcmp(set->docs.p[i].host, set->docs.p[0].host);
+	bool same = false;
 	for (uint32_t p = 0; p < set->paths.n && !same && set->docs.n > 1; p++)
-		same = assay_env_names_card(assay_env_path_text(set, p)) && all_say(set, p);
+		same = names_machine(assay_env_path_text(set, p)) && all_say(set, p);
 	return same;
 }
 
@@ -276,6 +311,7 @@ static void compare_path(assay_env_set *set, uint32_t path, int baseline, bool o
 			: assay_env_majority(set, path, &row.tie);
 	struct tally t = count_path(set, baseline, &row);
 	assay_env_classify(row.path, &row.group, &row.why);
+	place_plain(set, &t, &row);
 	if ((component || card) && !t.differs)
 		return; /* each of its facts has a row */
 	out->open[row.group] += row.known < set->docs.n;
@@ -322,18 +358,115 @@ static void set_cause(assay_env_result *out, uint32_t row, uint32_t cause)
 }
 
 /* Facts of a thing that is not there follow from its absence. */
-static void fold_components(const assay_env_set *set, assay_env_result *out)
+static void fold_components(const assay_env_set *set, assay_env_result *out,
+			    const assay_map *row_of)
 {
-	assay_map row_of = {0};
-	for (uint32_t i = 0; i < out->rows.n; i++)
-		*assay_map_at(&row_of, out->rows.p[i].path_no) = i;
 	for (uint32_t i = 0; i < out->rows.n; i++) {
 		uint32_t whole = set->paths.p[out->rows.p[i].path_no].component;
-		uint32_t at = whole == NONE ? ASSAY_MAP_ABSENT : assay_map_get(&row_of, whole);
+		uint32_t at = whole == NONE ? ASSAY_MAP_ABSENT : assay_map_get(row_of, whole);
 		if (at != ASSAY_MAP_ABSENT)
 			set_cause(out, i, at);
 	}
-	assay_map_free(&row_of);
+}
+
+/* The same snapshots on the same sides give the same number, whatever the values. */
+static uint64_t split_of(const assay_env_set *set, const assay_env_row *row)
+{
+	assay_map seen = {0};
+	uint64_t h = 0;
+	uint32_t next = 0;
+	for (size_t i = 0; i < set->docs.n; i++) {
+		assay_sid v = assay_env_cell(set, i, row->path_no);
+		if (v && row->a && agrees(set, row->path_no, row->a, v))
+			v = row->a;
+		uint32_t *class = assay_map_at(&seen, v);
+		if (*class == ASSAY_MAP_ABSENT)
+			*class = next++;
+		h = assay_hash(class, sizeof *class, h);
+	}
+	assay_map_free(&seen);
+	return h;
+}
+
+/* A row of the fact at a path, if the same snapshots differ in both. */
+static uint32_t row_beside(const assay_env_set *set, const assay_env_result *out,
+			   const assay_map *row_of, uint32_t path, const assay_env_row *row)
+{
+	uint32_t at = path == NONE ? ASSAY_MAP_ABSENT : assay_map_get(row_of, path);
+	if (at == ASSAY_MAP_ABSENT || !is_difference(&out->rows.p[at]) ||
+	    split_of(set, &out->rows.p[at]) != split_of(set, row))
+		return NONE;
+	return at;
+}
+
+/* The package that brought a library, by the first snapshot that names an owner. */
+static uint32_t package_of(const assay_env_set *set, const char *path)
+{
+	static const char *const lists[][2] = {{"pip", "assay.python.packages."},
+					       {"conda", "assay.python.conda."},
+					       {"dpkg", "assay.system_packages."},
+					       {"rpm", "assay.system_packages."},
+					       {"pacman", "assay.system_packages."}};
+	int n = (int)assay_env_component(path);
+	for (size_t d = 0; d < set->docs.n; d++) {
+		char buf[PATH_BYTES];
+		snprintf(buf, sizeof buf, "%.*s.owner.manager", n, path);
+		const char *manager = assay_env_says(set, &set->docs.p[d], buf);
+		snprintf(buf, sizeof buf, "%.*s.owner.package", n, path);
+		const char *package = assay_env_says(set, &set->docs.p[d], buf);
+		for (size_t i = 0; manager && package && i < ASSAY_COUNT_OF(lists); i++) {
+			if (strcmp(manager, lists[i][0]))
+				continue;
+			int len = snprintf(buf, sizeof buf, "%s%s", lists[i][1], package);
+			return len < (int)sizeof buf
+				       ? assay_env_path_of(set, (assay_str){buf, (size_t)len})
+				       : NONE;
+		}
+	}
+	return NONE;
+}
+
+/* A digest and a place follow from the version beside them, a library from the package it is of. */
+static void fold_versions(const assay_env_set *set, assay_env_result *out, const assay_map *row_of)
+{
+	static const char *const places[][2] = {{".where", ".version"},
+						{".rocm_release", ".version"}};
+	for (uint32_t i = 0; i < out->rows.n; i++) {
+		const assay_env_row *row = &out->rows.p[i];
+		uint32_t at = NONE;
+		for (size_t k = 0; k < ASSAY_COUNT_OF(digests) && at == NONE; k++)
+			at = row_beside(set, out, row_of,
+					sibling(set, row->path, digests[k][0], digests[k][1]), row);
+		for (size_t k = 0; k < ASSAY_COUNT_OF(places) && at == NONE; k++)
+			at = row_beside(set, out, row_of,
+					sibling(set, row->path, places[k][0], places[k][1]), row);
+		if (at == NONE && assay_env_outer(row->path))
+			at = row_beside(set, out, row_of, package_of(set, row->path), row);
+		if (at != NONE && is_difference(row))
+			set_cause(out, i, at);
+	}
+}
+
+/* One file that is told of in several places: first of all as schema 1.1 does. */
+static void fold_same_file(const assay_env_set *set, assay_env_result *out)
+{
+	for (uint32_t i = 0; i < out->rows.n; i++) {
+		const assay_env_row *row = &out->rows.p[i];
+		const char *a = assay_env_value(set, row->a), *b = assay_env_value(set, row->b);
+		if (!a || !b || strncmp(a, "sha256:", 7) || strncmp(b, "sha256:", 7))
+			continue;
+		uint32_t first = NONE;
+		for (uint32_t k = 0; k < out->rows.n; k++) {
+			const assay_env_row *one = &out->rows.p[k];
+			if (one->a != row->a || one->b != row->b ||
+			    split_of(set, one) != split_of(set, row))
+				continue;
+			if (first == NONE || (!strncmp(out->rows.p[first].path, "assay.", 6) &&
+					      strncmp(one->path, "assay.", 6)))
+				first = k;
+		}
+		set_cause(out, i, first);
+	}
 }
 
 static void find_causes(assay_env_result *out)
@@ -357,23 +490,16 @@ static void find_causes(assay_env_result *out)
 	}
 }
 
-/* The same snapshots on the same sides give the same number, whatever the values. */
-static uint64_t split_of(const assay_env_set *set, const assay_env_row *row)
+static void fold(const assay_env_set *set, assay_env_result *out)
 {
-	assay_map seen = {0};
-	uint64_t h = 0;
-	uint32_t next = 0;
-	for (size_t i = 0; i < set->docs.n; i++) {
-		assay_sid v = assay_env_cell(set, i, row->path_no);
-		if (v && row->a && agrees(set, row->path_no, row->a, v))
-			v = row->a;
-		uint32_t *class = assay_map_at(&seen, v);
-		if (*class == ASSAY_MAP_ABSENT)
-			*class = next++;
-		h = assay_hash(class, sizeof *class, h);
-	}
-	assay_map_free(&seen);
-	return h;
+	assay_map row_of = {0};
+	for (uint32_t i = 0; i < out->rows.n; i++)
+		*assay_map_at(&row_of, out->rows.p[i].path_no) = i;
+	fold_components(set, out, &row_of);
+	find_causes(out);
+	fold_versions(set, out, &row_of);
+	fold_same_file(set, out);
+	assay_map_free(&row_of);
 }
 
 static void find_splits(const assay_env_set *set, assay_env_result *out)
@@ -584,8 +710,7 @@ void assay_env_compare(assay_env_set *set, int baseline, assay_env_result *out)
 		compare_path(set, p, baseline, one_machine, out);
 	if (out->rows.n)
 		qsort(out->rows.p, out->rows.n, sizeof *out->rows.p, row_order);
-	fold_components(set, out);
-	find_causes(out);
+	fold(set, out);
 	find_splits(set, out);
 	find_clusters(set, out);
 	assay_env_name_files(set, out);

@@ -213,10 +213,29 @@ static const struct {
 	{"*", ASSAY_ENV_OTHER, "a field this version does not know"},
 };
 
+/* The name somebody gave, where a path ends in one: it may hold dots, and be that of any field. */
+static const char *given_name(const char *path)
+{
+	static const char *const heads[] = {"assay.python.packages.",
+					    "assay.python.package_commits.",
+					    "assay.python.package_sources.",
+					    "assay.python.conda.",
+					    "assay.system_packages.",
+					    "assay.env_vars.",
+					    "env_vars.",
+					    "assay.host.boot.",
+					    "assay.amdgpu_driver.parameters."};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(heads); i++)
+		if (!strncmp(path, heads[i], strlen(heads[i])))
+			return path + strlen(heads[i]);
+	return NULL;
+}
+
 static bool any_match(const char *const *patterns, size_t n, const char *path)
 {
+	bool given = given_name(path) != NULL;
 	for (size_t i = 0; i < n; i++)
-		if (!fnmatch(patterns[i], path, 0))
+		if (given ? !strcmp(patterns[i], path) : !fnmatch(patterns[i], path, 0))
 			return true;
 	return false;
 }
@@ -234,8 +253,10 @@ bool assay_env_names_card(const char *path)
 bool assay_env_is_commit(const char *path)
 {
 	static const char *const words[] = {"commit", "tweak", "git", "source_head", "srcversion"};
+	const char *given = given_name(path);
+	assay_str field = given ? (assay_str){path, (size_t)(given - path)} : assay_str_of(path);
 	for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++)
-		if (strstr(path, words[i]))
+		if (assay_str_find(field, words[i]) >= 0)
 			return true;
 	return false;
 }
@@ -377,7 +398,8 @@ const char *assay_env_family(const char *path, const char **many)
 const char *assay_env_name_of(assay_arena *a, const char *path)
 {
 	size_t which, part = library_part(path, &which), head = strlen("assay.libraries.");
-	if (part && !path[part])
+	if (part &&
+	    (!path[part] || !strcmp(path + part, ".version") || !strcmp(path + part, ".sha256")))
 		return assay_printf(a, library_parts[which].form,
 				    (int)(after_library(path) - path - (ptrdiff_t)head),
 				    path + head);
@@ -392,13 +414,9 @@ const char *assay_env_name_of(assay_arena *a, const char *path)
 	for (size_t i = 0; i < ASSAY_COUNT_OF(facts); i++)
 		if (!strcmp(path, facts[i].path))
 			return facts[i].name;
-	static const char *const heads[] = {"assay.python.packages.",
-					    "assay.system_packages.",
-					    "assay.env_vars.",
-					    "env_vars.",
-					    "assay.host.boot.",
-					    "assay.host.",
-					    "assay."};
+	if (given_name(path))
+		return given_name(path);
+	static const char *const heads[] = {"assay.host.", "assay."};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(heads); i++)
 		if (!strncmp(path, heads[i], strlen(heads[i])))
 			return path + strlen(heads[i]);
@@ -582,12 +600,9 @@ static void last_parts(const char *path, assay_str *device, assay_str *name)
 			const char *key = path + strlen(families[i]);
 			*device = (assay_str){key, key_length(key)};
 		}
-	/* package names and boot options hold dots themselves */
-	static const char *const keyed[] = {"assay.python.packages.", "assay.system_packages.",
-					    "assay.host.boot.", "assay.amdgpu_driver.parameters."};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(keyed); i++)
-		if (!strncmp(path, keyed[i], strlen(keyed[i])))
-			*name = assay_str_of(path + strlen(keyed[i]));
+	const char *given = given_name(path);
+	if (given)
+		*name = assay_str_of(given);
 }
 
 /* As a shell takes it for one word: a snapshot may hold anything. */

@@ -366,3 +366,76 @@ def _(r):
     r.file("/run/env.json", json.dumps(r.healthy().probe())).file("/rules", "rocm.version >= 6.4\n")
     p = subprocess.run([ASSAY, "env", "check", r.path("/rules"), r.path("/run/")], capture_output=True, text=True)
     assert (p.returncode, p.stdout, p.stderr) == (0, "", ""), p
+
+
+def library(version, digest, path="/x/libnccl.so.2", package="nvidia-nccl-cu12"):
+    return {"path": path, "version": version, "sha256": "sha256:" + digest, "size": 1, "where": "wheel",
+            "owner": {"manager": "pip", "package": package, "version": version}}
+
+
+def with_libraries(packages=(), **nccl):
+    return {"schema_version": "1.1", "rccl": {"lib_hash": None}, "assay": {"version": "0", "absent": ["rccl", "assay.libraries.*", "assay.python.packages.*"],
+            "python": {"packages": dict(packages)}, "libraries": {"nccl": nccl}}}
+
+
+@case("diff.a_library_of_another_version_is_told_once_by_its_package")
+def _(r):
+    a, b = (with_libraries([("nvidia-nccl-cu12", v)], effective=library(v, digest)) for v, digest in (("2.27.3", "a1"), ("2.28.9", "b2")))
+    rc, out = diff_json(r, a, b)
+    assert rc == 1 and "nvidia-nccl-cu12 is 2.28.9 (newer) on " in out["sentence"] and "2 more differences follow from it" in out["sentence"], out["sentence"]
+    assert "other" not in out["sentence"] and diff(r, a, b, args=("--fail-on", "runtime"))[0] == 1, out["sentence"]
+    for d in (a, b):
+        d["assay"]["python"]["packages"] = {}
+    assert "the libnccl that torch loads is 2.28.9 (newer) on " in diff_json(r, a, b)[1]["sentence"]
+    b["assay"]["libraries"]["nccl"]["effective"]["version"] = "2.27.3"
+    assert "same version, different build" in diff(r, a, b)[1]
+
+
+@case("diff.a_rebuilt_library_beside_a_newer_one_is_no_consequence_of_it")
+def _(r):
+    docs = [with_libraries(effective=library(v, digest)) for v, digest in (("1", "aa"), ("1", "aa"), ("1", "aa"), ("2", "bb"), ("1", "cc"))]
+    rows = {row["path"]: row for row in diff_json(r, *docs)[1]["rows"]}
+    assert not rows["assay.libraries.nccl.effective.sha256"].get("follows_from"), rows
+
+
+@case("diff.what_torch_does_not_load_is_told_behind_what_it_does")
+def _(r):
+    torch = library("2.28.9", "aa")
+    a, b = (with_libraries(effective=torch, plain=library(v, digest, "/usr/lib/libnccl.so.2", "libnccl2")) for v, digest in (("2.28.3", "cc"), ("2.27.1", "dd")))
+    rc, out = diff_json(r, a, b)
+    assert rc == 1 and "libnccl on the system's search path is 2.27.1 (older) on " in out["sentence"], out["sentence"]
+    assert {row["group"] for row in out["rows"]} == {"host"}, out["rows"]
+    assert diff(r, a, b, args=("--fail-on", "runtime,math"))[0] == 0
+    # one and the same file is told of once
+    for d, v, digest in ((a, "2.28.3", "cc"), (b, "2.27.1", "dd")):
+        d["assay"]["libraries"]["nccl"] = {"effective": library(v, digest), "plain": library(v, digest)}
+    out = diff_json(r, a, b)[1]
+    assert not [row for row in out["rows"] if ".plain." in row["path"]] and "other" not in out["sentence"], out
+
+
+@case("diff.one_file_named_in_two_places_is_one_difference")
+def _(r):
+    a, b = (with_libraries(effective=library("2.28", digest)) for digest in ("aa", "bb"))
+    for d, digest in ((a, "aa"), (b, "bb")):
+        d["assay"]["effective"] = {"jax": {"libraries": {"nccl": {"sha256": "sha256:" + digest}}}}
+    out = diff_json(r, a, b)[1]
+    assert "1 more difference follows" in out["sentence"] and "other" not in out["sentence"], out["sentence"]
+
+
+@case("diff.packages_named_like_a_field_are_compared")
+def _(r):
+    names = ("path", "root", "prefix", "owner", "sites", "torch.path")
+    a, b = (with_libraries([(n, v) for n in names]) for v in ("1.0", "2.0"))
+    rc, out = diff_json(r, a, b)
+    assert rc == 1 and len(out["rows"]) == len(names), out
+    a, b = (with_libraries([("gitlike", v)]) for v in ("20240101", "202401012"))
+    assert diff_json(r, a, b)[0] == 1
+
+
+@case("diff.cards_of_many_machines_are_no_swaps_whatever_their_serial_says")
+def _(r):
+    docs = [{"schema_version": "1.1", "assay": {"version": "0", "host": {"hostname": f"n{i}", "boot_id": f"b{i}"},
+             "gpus": [{"bus": "0000:01:00.0", "uuid": f"GPU-{i}", "serial": "0"}]}} for i in range(3)]
+    assert diff_json(r, *docs)[1]["sentence"] == "identical"
+    docs[1]["assay"]["host"]["boot_id"] = docs[0]["assay"]["host"]["boot_id"]  # one machine, two containers
+    assert "is another card" in diff_json(r, *docs[:2])[1]["sentence"]
