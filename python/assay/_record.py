@@ -1,10 +1,11 @@
 """Switching the recording of this process on and off under `assay record`, as `assay ctl` does it: one line to
 the socket in the run directory. Outside a recording everything here does nothing, so that programs can keep it."""
-import contextlib
+import functools
+import inspect
 import json
 import os
 import socket
-from typing import Any, Callable, Dict, Iterator, Optional, TypeVar, Union, overload
+from typing import Any, Callable, Dict, Optional, TypeVar, Union, cast, overload
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _PATIENCE = 30  # seconds; an order is answered once all processes have obeyed
@@ -67,18 +68,56 @@ def mark(name: str) -> bool:
     return _order("mark " + " ".join(name.split())) if name.strip() else False
 
 
-@contextlib.contextmanager
-def _recorded(name: Optional[str]) -> Iterator[bool]:
-    before = status()
-    was_on = bool(before and before.get("recording"))
-    began = start() if before and not was_on else was_on
-    if began and name:
-        mark(name)
-    try:
-        yield began
-    finally:
-        if began and not was_on:
+class Recorded:
+    """What `record` gives: a context manager, and a decorator of functions of every kind."""
+
+    def __init__(self, name: Optional[str] = None):
+        self._name = name
+        self._began = self._was_on = False
+
+    def __enter__(self) -> bool:
+        before = status()
+        self._was_on = bool(before and before.get("recording"))
+        self._began = start() if before and not self._was_on else self._was_on
+        if self._began and self._name:
+            mark(self._name)
+        return self._began
+
+    def __exit__(self, *error: object) -> None:
+        if self._began and not self._was_on:
             stop()
+
+    def __call__(self, function: _Function) -> _Function:
+        name = self._name
+        inner: Any
+        # calling these only makes them: their work is done later, and that is what is recorded
+        if inspect.iscoroutinefunction(function):
+
+            async def inner(*args: Any, **kwargs: Any) -> Any:
+                with Recorded(name):
+                    return await function(*args, **kwargs)
+
+        elif inspect.isasyncgenfunction(function):
+
+            async def inner(*args: Any, **kwargs: Any) -> Any:
+                with Recorded(name):
+                    async for item in function(*args, **kwargs):
+                        yield item
+
+        elif inspect.isgeneratorfunction(function):
+
+            def inner(*args: Any, **kwargs: Any) -> Any:
+                with Recorded(name):
+                    return (yield from function(*args, **kwargs))
+
+        else:
+
+            def inner(*args: Any, **kwargs: Any) -> Any:
+                with Recorded(name):
+                    return function(*args, **kwargs)
+
+        wrapped: Any = functools.wraps(function)(inner)
+        return cast(_Function, wrapped)
 
 
 @overload
@@ -86,12 +125,10 @@ def record(name: _Function) -> _Function: ...
 
 
 @overload
-def record(name: Optional[str] = None) -> "contextlib._GeneratorContextManager[bool]": ...
+def record(name: Optional[str] = None) -> Recorded: ...
 
 
 def record(name: Union[str, None, Callable[..., Any]] = None) -> Any:
     """Record what is inside: a context manager, and a decorator of functions (`@assay.record` or `@assay.record("name")`).
     What was being recorded before goes on being recorded behind it."""
-    if callable(name):
-        return _recorded(None)(name)
-    return _recorded(name)
+    return Recorded()(name) if callable(name) else Recorded(name)

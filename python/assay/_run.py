@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Optional,
 
 from ._arrow import Reader
 from ._lib import LIB, call, relation_names, stream_capsule
-from ._program import document, output
+from ._program import AssayError, document, output
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, unused-ignore]
@@ -100,6 +100,27 @@ class Table:
         more = "<p>\u2026</p>" if len(head) > _SHOWN + 1 else ""
         names = "".join(f"<th>{html.escape(name)}</th>" for name in head[0])
         return f"<table><tr>{names}</tr>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>{more}"
+
+
+def _writer(format: str) -> Callable[[Table, str], Any]:
+    """Writes a table as a file, by pyarrow or else polars."""
+    if format not in ("parquet", "arrow"):
+        raise AssayError(f"tables are written as parquet or arrow, not as {format}")
+    try:
+        from pyarrow import feather, parquet
+
+        if format == "parquet":
+            return lambda table, path: parquet.write_table(table.to_arrow(), path)
+        return lambda table, path: feather.write_feather(table.to_arrow(), path)
+    except ImportError:
+        pass
+    try:
+        import polars  # noqa: F401
+    except ImportError:
+        raise AssayError("files of tables are written by pyarrow or polars, and neither is installed") from None
+    if format == "parquet":
+        return lambda table, path: table.to_polars().write_parquet(path)
+    return lambda table, path: table.to_polars().write_ipc(path)
 
 
 class _Handle:
@@ -198,6 +219,19 @@ class Run:
     def ranks(self) -> Table:
         """Ranks of a job with collectives: who came last, who waited."""
         return self.sql("select * from ranks")
+
+    def export(self, folder: Path, format: str = "parquet", tables: Optional[Sequence[str]] = None) -> List[str]:
+        """Tables and views as files, one each, that pyarrow or polars writes: "parquet" or "arrow" (IPC); their paths.
+        Which: names as in run.tables, else those that have rows."""
+        write = _writer(format)
+        os.makedirs(folder, exist_ok=True)
+        written = []
+        for name in self.tables if tables is None else tables:
+            table = self[name]
+            if tables is not None or len(table):
+                written.append(os.path.join(os.fspath(folder), f"{name}.{format}"))
+                write(table, written[-1])
+        return written
 
     # documents
 

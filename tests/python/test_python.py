@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The Python package on the bundled run: what consumers nobody here wrote make of the streams, compared
 with what the program says. Those that are not installed are skipped by name."""
+import asyncio
 import contextlib
 import ctypes
 import importlib.util
@@ -129,6 +130,59 @@ def documents():
     check("record decorates without being called", double(3) == 6 and double.__name__ == "double")
 
 
+def decorated():
+    """Functions whose work is done after the call: recorded when it is done, not when they are made."""
+    from assay import _record
+
+    on, seen = [False], []
+
+    def ask(request):
+        if request in ("start", "stop"):
+            on[0] = request == "start"
+        return {"ok": True, "recording": on[0]}
+
+    @assay.record("part")
+    async def coroutine():
+        seen.append(on[0])
+        return 1
+
+    @assay.record
+    def generator():
+        seen.append(on[0])
+        said = yield 2
+        return said
+
+    @assay.record
+    async def stream():
+        seen.append(on[0])
+        yield 3
+
+    @assay.record
+    def plain_function():
+        seen.append(on[0])
+
+    def outer():
+        result.append((yield from generator()))
+
+    async def work():
+        result.append(await coroutine())
+        result.extend([item async for item in stream()])
+
+    result, before = [], _record._ask
+    _record._ask = ask
+    try:
+        asyncio.run(work())
+        steps = outer()
+        result.append(next(steps))
+        with contextlib.suppress(StopIteration):
+            steps.send("sent")
+        plain_function()
+    finally:
+        _record._ask = before
+    check("coroutines and generators are recorded while they work", seen == [True] * 4 and not on[0], str(seen))
+    check("... and give what they gave", result == [1, 3, 2, "sent"] and coroutine.__name__ == "coroutine", str(result))
+
+
 def said_in_the_manual():
     """The example of docs/python.md line by line, and the names its text has."""
     with open(os.path.join(TOP, "docs/python.md")) as f:
@@ -200,6 +254,39 @@ def with_duckdb(run):
     return duckdb.sql("select count(*), cast(sum(dur) as bigint), count(op), count(distinct name) from kernels").fetchall()[0]
 
 
+def exported(package):
+    """Every table with rows as a file; without the other package, which would be taken first."""
+    if importlib.util.find_spec(package) is None:
+        return skip(f"{package} writes every table", f"no {package}")
+    hidden = {"polars": ["pyarrow", "pyarrow.feather", "pyarrow.parquet"], "pyarrow": []}[package]
+    before = {name: sys.modules.get(name) for name in hidden}
+    run = assay.open(RUN)
+    with tempfile.TemporaryDirectory() as folder:
+        sys.modules.update(dict.fromkeys(hidden))
+        try:
+            paths = run.export(os.path.join(folder, "tables"))
+            [arrow] = run.export(folder, "arrow", ["steps"])
+        finally:
+            for name, module in before.items():
+                sys.modules.pop(name) if module is None else sys.modules.update({name: module})
+        names = [os.path.basename(p).removesuffix(".parquet") for p in paths]
+        check(f"{package} writes every table that has rows", names == [t for t in run.tables if len(run[t])] and "kernels" in names, str(names))
+        if importlib.util.find_spec("duckdb"):
+            import duckdb
+
+            wrong = [n for n, p in zip(names, paths) if duckdb.sql(f"select count(*) from '{p}'").fetchall() != [(len(run[n]),)]]
+            check("... and DuckDB reads as many rows back", not wrong, str(wrong))
+        check("... and Arrow's own files of those asked for", os.path.basename(arrow) == "steps.arrow" and os.path.getsize(arrow) > 100)
+        check("... and no other kind", raises(assay.AssayError, lambda: run.export(folder, "xlsx")))
+
+
+def without_writers():
+    hidden = ["pyarrow", "pyarrow.feather", "pyarrow.parquet", "polars"]
+    code = "import sys, assay; sys.modules.update(dict.fromkeys(sys.argv[2:])); assay.open(sys.argv[1]).export('/nonexistent')"
+    p = subprocess.run([sys.executable, "-c", code, RUN, *hidden], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.path.join(TOP, "python")})
+    check("who can write tables is said where nobody can", "written by pyarrow or polars, and neither is installed" in p.stderr, p.stderr)
+
+
 def notebook():
     if importlib.util.find_spec("IPython") is None:
         return skip("%assay shows the page of a run", "no IPython")
@@ -220,11 +307,15 @@ memory()
 sentences()
 plain()
 documents()
+decorated()
 said_in_the_manual()
 consumer("pyarrow", with_pyarrow)
 consumer("pandas", with_pandas)
 whole_numbers()
 consumer("polars", with_polars)
 consumer("duckdb", with_duckdb)
+exported("pyarrow")
+exported("polars")
+without_writers()
 notebook()
 done()
