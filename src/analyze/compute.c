@@ -89,6 +89,7 @@ struct compute {
 	assay_rates rates;
 	uint32_t roof;     /* row */
 	bool *transformed; /* by row of op_shape; NULL until somebody asks */
+	assay_map kernels; /* name to row of kernel */
 };
 
 /* Share of its bound that a shape must not be above. Of what is estimated, no attention kernel
@@ -189,6 +190,9 @@ static void give_time(struct compute *c, const assay_order *order)
 struct sums {
 	uint64_t known;                                      /* calls */
 	double flops, bytes, matrix, at_peak, at_peak_again; /* seconds; again: recomputed */
+	/* Time of kernels, ns: matrix work by name, of this with known work, and all unknown work
+	 * that may be matrix work. */
+	double named, named_known, unknown;
 };
 
 static void add_call(const struct compute *c, struct sums *s, uint32_t call)
@@ -211,50 +215,126 @@ static void add_call(const struct compute *c, struct sums *s, uint32_t call)
 		s->at_peak += seconds;
 }
 
-static struct sums sums_between(const struct compute *c, int64_t from, int64_t to)
+static bool is_matrix_kernel(uint8_t family)
+{
+	return family == ASSAY_FAMILY_GEMM || family == ASSAY_FAMILY_CONV ||
+	       family == ASSAY_FAMILY_ATTENTION;
+}
+
+/* A kernel of the compute class. */
+static void add_kernel(const struct compute *c, struct sums *s, uint32_t g)
+{
+	const assay_tables *t = c->t;
+	uint32_t call = t->gpu_op.n ? t->gpu_op.call[g] : ASSAY_NO_ROW,
+		 k = t->gpu.kind[g] == ASSAY_GPU_KERNEL ? assay_map_get(&c->kernels, t->gpu.name[g])
+							: ASSAY_MAP_ABSENT;
+	if (k == ASSAY_MAP_ABSENT || t->gpu.dur[g] <= 0)
+		return;
+	bool known = call != ASSAY_NO_ROW && is_known(c, t->op_call.shape[call]),
+	     named = is_matrix_kernel(t->kernel.family[k]);
+	double dur = (double)t->gpu.dur[g];
+	s->named += named ? dur : 0;
+	s->named_known += named && known ? dur : 0;
+	s->unknown += !known && (named || t->kernel.family[k] == ASSAY_FAMILY_OTHER) ? dur : 0;
+}
+
+static struct sums sums_between(const struct compute *c, const assay_order *order, int64_t from,
+				int64_t to)
 {
 	const assay_op_call_table *o = &c->t->op_call;
+	const assay_order_device *d = &order->device.p[c->w->device];
 	struct sums s = {0};
 	for (uint32_t i = 0; i < o->n; i++)
 		if (o->device[i] == c->w->device && o->start[i] >= from && o->start[i] < to)
 			add_call(c, &s, i);
+	for (size_t i = d->first; i < d->first + d->n; i++) {
+		int64_t ts = c->t->gpu.ts[order->row[i]];
+		if (order->classes[i] == ASSAY_CLASS_COMPUTE && ts >= from && ts < to)
+			add_kernel(c, &s, order->row[i]);
+	}
 	return s;
 }
 
 /* Nothing known is not nothing computed. */
-static bool says_something(const struct compute *c, const struct sums *s)
+static bool says_something(const struct sums *s)
 {
-	return s->known && !(s->matrix == 0 && c->t->roof.matrix_coverage[c->roof] == 0);
+	return s->known && !(s->matrix == 0 && s->named > 0 && s->named_known == 0);
 }
 
-static double share_of(const struct compute *c, const struct sums *s, double seconds,
-		       int64_t length)
+/* What is known of less than half of the matrix kernels' time is no share of the peak: the rest
+ * decides. It stays a lower bound. */
+static bool says_most(const struct sums *s)
 {
-	return c->rates.name && length > 0 && says_something(c, s)
-		       ? seconds / ((double)length * 1e-9)
-		       : NAN;
+	return says_something(s) && 2 * s->named_known >= s->named;
 }
 
-static void add_window(struct compute *c)
+static double share_of(const struct compute *c, double seconds, int64_t length)
+{
+	return c->rates.name && length > 0 ? seconds / ((double)length * 1e-9) : NAN;
+}
+
+/* Shares of the peak: as they are where most of the matrix work is known, and what they are at
+ * least and at most. */
+struct shares {
+	double mfu, hfu, least, most;
+};
+
+static struct shares shares_of(const struct compute *c, const struct sums *s, int64_t length)
+{
+	struct shares r = {NAN, NAN, NAN, NAN};
+	if (!says_something(s))
+		return r;
+	r.least = share_of(c, s->at_peak, length);
+	r.most = fmin(1, share_of(c, s->at_peak + s->unknown * 1e-9, length));
+	if (isnan(r.least))
+		r.most = NAN;
+	if (says_most(s)) {
+		r.mfu = r.least;
+		r.hfu = share_of(c, s->at_peak + s->at_peak_again, length);
+	}
+	return r;
+}
+
+static void add_window(struct compute *c, const assay_order *order)
 {
 	assay_roof_table *r = &c->t->roof;
 	int64_t length = assay_window_length(c->w);
-	struct sums s = sums_between(c, c->w->from, c->w->to);
 	if (!c->t->op_shape.n || length <= 0)
 		return;
-	r->mfu[c->roof] = share_of(c, &s, s.at_peak, length);
-	r->hfu[c->roof] = share_of(c, &s, s.at_peak + s.at_peak_again, length);
-	if (says_something(c, &s))
+	struct sums s = sums_between(c, order, c->w->from, c->w->to);
+	struct shares of = shares_of(c, &s, length);
+	r->mfu[c->roof] = of.mfu;
+	r->hfu[c->roof] = of.hfu;
+	r->mfu_least[c->roof] = of.least;
+	r->mfu_most[c->roof] = of.most;
+	if (s.named > 0)
+		r->mfu_coverage[c->roof] = s.named_known / s.named;
+	if (says_something(&s))
 		r->flops_per_second[c->roof] = s.matrix / ((double)length * 1e-9);
 	if (s.known)
 		r->bytes_per_second[c->roof] = s.bytes / ((double)length * 1e-9);
 }
 
-/* A call counts in the last step that began before it. */
-static void add_steps(struct compute *c)
+/* Steps of the main device, by time. */
+struct steps {
+	const assay_step_time_table *s;
+	const uint32_t *row;
+	const int64_t *start;
+	size_t n;
+};
+
+/* The last step that began before it, n when that was over. */
+static size_t step_at(const struct steps *s, int64_t ts)
+{
+	size_t after = assay_count_until(s->start, sizeof *s->start, s->n, ts);
+	return after && ts < s->start[after - 1] + s->s->span[s->row[after - 1]] ? after - 1 : s->n;
+}
+
+static void add_steps(struct compute *c, const assay_order *order)
 {
 	const assay_step_time_table *s = &c->t->step_time;
 	const assay_op_call_table *o = &c->t->op_call;
+	const assay_order_device *d = &order->device.p[c->w->device];
 	assay_vec(uint32_t) rows = {0};
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->device[i] == c->w->device)
@@ -265,59 +345,45 @@ static void add_steps(struct compute *c)
 	int64_t *start = assay_alloc(&scratch, (rows.n + 1) * sizeof *start);
 	for (size_t i = 0; i < rows.n; i++)
 		start[i] = s->start[rows.p[i]];
-	for (uint32_t i = 0; i < o->n; i++) {
-		size_t after = assay_count_until(start, sizeof *start, rows.n, o->start[i]);
-		if (after && o->device[i] == c->w->device &&
-		    o->start[i] < start[after - 1] + s->span[rows.p[after - 1]])
-			add_call(c, &sum[after - 1], i);
-	}
+	/* The last sum is of what lies in no step. */
+	struct steps steps = {s, rows.p, start, rows.n};
+	for (uint32_t i = 0; i < o->n; i++)
+		if (o->device[i] == c->w->device)
+			add_call(c, &sum[step_at(&steps, o->start[i])], i);
+	for (size_t i = d->first; i < d->first + d->n; i++)
+		if (order->classes[i] == ASSAY_CLASS_COMPUTE)
+			add_kernel(c, &sum[step_at(&steps, c->t->gpu.ts[order->row[i]])],
+				   order->row[i]);
 	for (size_t i = 0; i < rows.n; i++) {
 		uint32_t r = assay_add(c->t, ASSAY_T_step_compute);
-		int64_t span = s->span[rows.p[i]];
+		struct shares of = shares_of(c, &sum[i], s->span[rows.p[i]]);
 		c->t->step_compute.step[r] = rows.p[i];
 		c->t->step_compute.flops[r] = sum[i].known ? sum[i].flops : NAN;
 		c->t->step_compute.bytes[r] = sum[i].known ? sum[i].bytes : NAN;
-		c->t->step_compute.mfu[r] = share_of(c, &sum[i], sum[i].at_peak, span);
-		c->t->step_compute.hfu[r] =
-			share_of(c, &sum[i], sum[i].at_peak + sum[i].at_peak_again, span);
+		c->t->step_compute.mfu[r] = of.mfu;
+		c->t->step_compute.hfu[r] = of.hfu;
 	}
 	assay_arena_free(&scratch);
 	assay_vec_free(&rows);
-}
-
-static bool is_matrix_kernel(uint8_t family)
-{
-	return family == ASSAY_FAMILY_GEMM || family == ASSAY_FAMILY_CONV ||
-	       family == ASSAY_FAMILY_ATTENTION;
 }
 
 /* How much of the kernels' time is work that is known. */
 static void add_coverage(struct compute *c, const assay_order *order)
 {
 	const assay_tables *t = c->t;
-	assay_map rows = {0};
-	double all = 0, known = 0, matrix = 0, matrix_known = 0;
-	for (uint32_t k = 0; k < t->kernel.n; k++)
-		if (t->kernel.kind[k] == ASSAY_GPU_KERNEL)
-			*assay_map_at(&rows, t->kernel.name[k]) = k;
+	struct sums s = {0};
+	double all = 0, known = 0;
 	for (size_t i = 0; i < order->rows; i++) {
 		uint32_t g = order->row[i], call = t->gpu_op.n ? t->gpu_op.call[g] : ASSAY_NO_ROW;
 		if (order->classes[i] != ASSAY_CLASS_COMPUTE || t->gpu.dur[g] <= 0)
 			continue;
 		bool has = call != ASSAY_NO_ROW && is_known(c, t->op_call.shape[call]);
-		uint32_t k = t->gpu.kind[g] == ASSAY_GPU_KERNEL
-				     ? assay_map_get(&rows, t->gpu.name[g])
-				     : ASSAY_MAP_ABSENT;
-		bool heavy = k != ASSAY_MAP_ABSENT && is_matrix_kernel(t->kernel.family[k]);
-		double dur = (double)t->gpu.dur[g];
-		all += dur;
-		known += has ? dur : 0;
-		matrix += heavy ? dur : 0;
-		matrix_known += heavy && has ? dur : 0;
+		all += (double)t->gpu.dur[g];
+		known += has ? (double)t->gpu.dur[g] : 0;
+		add_kernel(c, &s, g);
 	}
 	c->t->roof.coverage[c->roof] = all > 0 ? known / all : 0;
-	c->t->roof.matrix_coverage[c->roof] = matrix > 0 ? matrix_known / matrix : NAN;
-	assay_map_free(&rows);
+	c->t->roof.matrix_coverage[c->roof] = s.named > 0 ? s.named_known / s.named : NAN;
 }
 
 static void add_totals(struct compute *c)
@@ -461,14 +527,18 @@ bool assay_compute(assay_run *run, const assay_order *order, const assay_window 
 		give_time(&c, order);
 	assay_operators(run);
 	add_totals(&c);
+	for (uint32_t k = 0; k < c.t->kernel.n; k++)
+		if (c.t->kernel.kind[k] == ASSAY_GPU_KERNEL)
+			*assay_map_at(&c.kernels, c.t->kernel.name[k]) = k;
 	add_coverage(&c, order);
-	add_window(&c);
+	add_window(&c, order);
 	assay_lone_kernels(run, order, &c.rates, w);
 	if (c.t->op_shape.n) {
-		add_steps(&c);
+		add_steps(&c, order);
 		add_phases(&c);
 		assay_useful(run, &c.rates, w);
 	}
+	assay_map_free(&c.kernels);
 	return true;
 }
 
@@ -483,6 +553,26 @@ TEST(bounds_name_what_is_scarce)
 	      bound == ASSAY_BOUND_MEMORY);
 	CHECK(isnan(assay_bound_of(&r, 1, 1, ASSAY_MATH_FP8, &bound)) && !bound);
 	CHECK(assay_bound_of(&r, 0, 1e6, ASSAY_MATH_NONE, &bound) == 1000);
+	return 0;
+}
+
+/* A window of 10 ms with 1 ms of work at the peak; most matrix kernels are known, or 3 of 7 ms. */
+TEST(what_is_known_of_a_few_matrix_kernels_is_no_mfu)
+{
+	const struct compute c = {.rates = {.name = "x"}}, unknown = {.rates = {.name = NULL}};
+	struct sums s = {.known = 1, .matrix = 1, .at_peak = 1e-3, .at_peak_again = 5e-4};
+	s.named = 7e6, s.named_known = 4e6, s.unknown = 3e6;
+	struct shares r = shares_of(&c, &s, 10000000);
+	CHECK(fabs(r.mfu - 0.1) < 1e-9 && fabs(r.hfu - 0.15) < 1e-9 && r.least == r.mfu);
+	CHECK(fabs(r.most - 0.4) < 1e-9);
+	CHECK(isnan(shares_of(&unknown, &s, 10000000).most));
+	s.named_known = 3e6, s.unknown = 12e6;
+	r = shares_of(&c, &s, 10000000);
+	CHECK(isnan(r.mfu) && isnan(r.hfu) && fabs(r.least - 0.1) < 1e-9 && r.most == 1);
+	s = (struct sums){.known = 1}; /* nothing is matrix work */
+	CHECK(shares_of(&c, &s, 10000000).mfu == 0);
+	s.named = 1; /* it is, and nothing is known of it */
+	CHECK(isnan(shares_of(&c, &s, 10000000).least));
 	return 0;
 }
 

@@ -195,37 +195,50 @@ static void token_metric(assay_run *run, const assay_window *w)
 			      "the input does not say how many tokens a step has");
 }
 
+/* Why there is no share of the peak. */
+static const char *no_mfu(assay_run *run, const assay_roof_table *r)
+{
+	if (!r)
+		return "no shapes of operators: record with record_shapes=True";
+	if (isnan(r->mfu_least[0]))
+		return assay_z(run, r->how[0]);
+	return assay_printf(
+		&run->arena,
+		"between %.1f%% and %.1f%%: %.0f%% of the matrix kernels' time in the window has known work",
+		100 * r->mfu_least[0], 100 * r->mfu_most[0], 100 * r->mfu_coverage[0]);
+}
+
 /* Shares of peak that were measured; the file's own word where no shapes were recorded. */
 static void compute_metrics(assay_run *run)
 {
 	const assay_roof_table *r = known_roof(run);
-	const double nearly_all = 0.9;
-	bool partly = r && !(r->matrix_coverage[0] >= nearly_all);
+	bool partly = r && assay_roof_is_partial(r);
 	assay_state state = partly ? ASSAY_STATE_ESTIMATED : ASSAY_STATE_MEASURED;
-	const char *how =
-		r ? assay_printf(
-			    &run->arena,
-			    "%soperators whose work is known (%.0f%% of compute time) over the window; %s",
-			    partly ? "at least: " : "", 100 * r->coverage[0],
-			    assay_z(run, r->how[0]))
-		  : "";
+	const char *least = partly ? "at least: " : "";
 	if (r && !isnan(r->mfu[0])) {
-		add_metric(run, "mfu_pct", 100 * r->mfu[0], state, how);
+		add_metric(
+			run, "mfu_pct", 100 * r->mfu[0], state,
+			assay_printf(
+				&run->arena,
+				"%soperators whose work is known (%.0f%% of compute time) over the window; %s",
+				least, 100 * r->coverage[0], assay_z(run, r->how[0])));
 		add_metric(run, "hfu_pct", 100 * r->hfu[0], state,
 			   "the same with what was recomputed");
 	} else {
-		header_metric(run, "mfu_pct", "metadata.mfu_pct",
-			      r ? assay_z(run, r->how[0])
-				: "no shapes of operators: record with record_shapes=True");
+		header_metric(run, "mfu_pct", "metadata.mfu_pct", no_mfu(run, r));
 	}
 	if (!r)
 		return;
 	add_metric(run, "compute_coverage_pct", 100 * r->coverage[0], ASSAY_STATE_MEASURED,
 		   "compute time whose operations and bytes are known");
-	add_metric(run, "tflops_per_sec", r->flops_per_second[0] * 1e-12, ASSAY_STATE_MEASURED,
-		   "matrix operations over the window");
-	add_metric(run, "tb_per_sec", r->bytes_per_second[0] * 1e-12, ASSAY_STATE_MEASURED,
-		   "compulsory bytes over the window");
+	add_metric(run, "tflops_per_sec", r->flops_per_second[0] * 1e-12,
+		   isnan(r->flops_per_second[0]) ? ASSAY_STATE_UNKNOWN : state,
+		   assay_printf(&run->arena, "%smatrix operations over the window", least));
+	add_metric(run, "tb_per_sec", r->bytes_per_second[0] * 1e-12,
+		   assay_is_mostly_known(r->coverage[0]) ? ASSAY_STATE_MEASURED
+							 : ASSAY_STATE_ESTIMATED,
+		   assay_printf(&run->arena, "%scompulsory bytes over the window",
+				assay_is_mostly_known(r->coverage[0]) ? "" : "at least: "));
 	if (r->measured_clock[0] > 0 && r->clock[0] > 0 && !isnan(r->mfu[0]))
 		add_metric(run, "mfu_at_clock_pct",
 			   100 * r->mfu[0] * r->clock[0] / r->measured_clock[0],

@@ -3,6 +3,7 @@
 #ifndef ASSAY_MODEL_RUN_H
 #define ASSAY_MODEL_RUN_H
 
+#include <math.h>
 #include <stdatomic.h>
 
 #include "base/err.h"
@@ -116,6 +117,19 @@ static inline assay_str assay_text(const assay_run *run, assay_sid id)
 static inline const char *assay_z(const assay_run *run, assay_sid id)
 {
 	return assay_text(run, id).p;
+}
+
+/* Of a share: what is left changes little. */
+static inline bool assay_is_mostly_known(double share)
+{
+	return share >= 0.9;
+}
+
+/* There is matrix work beyond what the roof's shares of the peak count. */
+static inline bool assay_roof_is_partial(const assay_roof_table *r)
+{
+	return !assay_is_mostly_known(isnan(r->mfu_coverage[0]) ? r->coverage[0]
+								: r->mfu_coverage[0]);
 }
 
 static inline bool assay_has_trait(const assay_run *run, uint32_t source, unsigned trait)

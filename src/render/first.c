@@ -352,6 +352,17 @@ static void print_top(assay_printout *p, size_t lines)
 					assay_fmt_count(c, k->count[row[i]]), label[i]));
 }
 
+/* "70% of compute known; MFU 16.5%, ...": NULL when nothing is. */
+static const char *work_text(assay_printout *p)
+{
+	const assay_roof_table *r = &p->run->part.t.roof;
+	if (!r->n || !(r->coverage[0] > 0))
+		return NULL;
+	const char *rates = assay_ops_rates(p->run, &p->scratch);
+	return assay_printf(&p->scratch, "%.*f%% of compute known%s%s", r->coverage[0] < 0.1,
+			    100 * r->coverage[0], rates ? "; " : "", rates ? rates : "");
+}
+
 /* Share of the idle time that the lines above tell of whose cause is known; NaN without any. */
 static double explained_share(const assay_run *run)
 {
@@ -420,9 +431,10 @@ void assay_first_screen(assay_printout *p)
 		return;
 	}
 	const char *steps = steps_text(p), *why = why_text(p);
-	const char *copies = assay_copies_line(p, assay_room(p, TITLE));
+	const char *copies = assay_copies_line(p, assay_room(p, TITLE)), *work = work_text(p);
 	print_words(p, "Steps", steps);
 	size_t taken = FIXED + print_alarms(p) + (copies ? 1 : 0) +
+		       (work ? assay_flow_lines(p, TITLE, work) : 0) +
 		       assay_flow_lines(p, TITLE, steps) + assay_flow_lines(p, TITLE, why) +
 		       assay_flow_lines(p, TITLE, trust);
 	size_t left = taken + LEAST_TOP < LINES ? LINES - taken : LEAST_TOP; /* narrow terminals */
@@ -430,6 +442,8 @@ void assay_first_screen(assay_printout *p)
 	print_words(p, "Why", why);
 	left -= print_findings(p, left - LEAST_TOP);
 	print_top(p, left < MOST_TOP ? left : MOST_TOP);
+	if (work)
+		print_words(p, "Work", work);
 	if (copies)
 		print_line(p, "Copies", copies);
 	print_words(p, "Trust", trust);

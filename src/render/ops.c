@@ -169,6 +169,9 @@ static void put_compute(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_f64(w, "hfu", r->hfu[0]);
 	assay_jsonw_f64(w, "coverage", r->coverage[0]);
 	assay_jsonw_f64(w, "matrix_coverage", r->matrix_coverage[0]);
+	assay_jsonw_f64(w, "mfu_coverage", r->mfu_coverage[0]);
+	assay_jsonw_f64(w, "mfu_least", r->mfu_least[0]);
+	assay_jsonw_f64(w, "mfu_most", r->mfu_most[0]);
 	assay_jsonw_f64(w, "flops_per_sec", r->flops_per_second[0]);
 	assay_jsonw_f64(w, "bytes_per_sec", r->bytes_per_second[0]);
 	assay_jsonw_z(w, "device", r->name[0] ? assay_z(run, r->name[0]) : NULL);
@@ -215,6 +218,39 @@ static const char *achieved(assay_arena *a, double bound_ns, double ns, uint8_t 
 	return assay_printf(a, "%.0f%% %s", 100 * bound_ns / ns, assay_bound_name[bound]);
 }
 
+const char *assay_ops_rates(const assay_run *run, assay_arena *a)
+{
+	const assay_roof_table *r = &run->part.t.roof;
+	if (!r->n || isnan(r->flops_per_second[0]))
+		return NULL;
+	const char *partly = assay_roof_is_partial(r) ? "at least " : "", *mfu = "";
+	if (!isnan(r->mfu[0]))
+		mfu = assay_printf(a, "MFU %s%.1f%%, HFU %.1f%%, ", partly, 100 * r->mfu[0],
+				   100 * r->hfu[0]);
+	else if (!isnan(r->mfu_least[0]))
+		mfu = assay_printf(a, "MFU between %.1f%% and %.1f%%, ", 100 * r->mfu_least[0],
+				   100 * r->mfu_most[0]);
+	return assay_printf(a, "%s%s%.1f TFLOP/s, %.2f TB/s", mfu, partly,
+			    r->flops_per_second[0] * 1e-12, r->bytes_per_second[0] * 1e-12);
+}
+
+/* Work that stands in no row of the table. */
+static void print_outside(assay_printout *p)
+{
+	const assay_tables *t = &p->run->part.t;
+	char b[ASSAY_FMT];
+	int64_t all = 0, outside = 0;
+	for (size_t i = 0; i < t->gpu_op.n; i++) {
+		all += t->gpu.dur[i];
+		outside += t->gpu_op.call[i] == ASSAY_NO_ROW ? t->gpu.dur[i] : 0;
+	}
+	if (outside > 0)
+		assay_print_sentence(
+			p, assay_printf(&p->scratch,
+					"%s of GPU time (%.1f%%) is of no recorded operator",
+					assay_fmt_time(b, outside), assay_percent(outside, all)));
+}
+
 static void print_roof(assay_printout *p)
 {
 	const assay_roof_table *r = &p->run->part.t.roof;
@@ -225,11 +261,10 @@ static void print_roof(assay_printout *p)
 				    100 * r->matrix_coverage[0]);
 	text = assay_printf(&p->scratch, "%s; rates: %s", text, assay_z(p->run, r->how[0]));
 	assay_print_sentence(p, text);
-	if (!isnan(r->mfu[0]))
-		fprintf(p->out,
-			"  MFU %.1f%%, HFU %.1f%%, %.1f TFLOP/s, %.2f TB/s over the window\n",
-			100 * r->mfu[0], 100 * r->hfu[0], r->flops_per_second[0] * 1e-12,
-			r->bytes_per_second[0] * 1e-12);
+	text = assay_ops_rates(p->run, &p->scratch);
+	if (text)
+		assay_print_sentence(p, assay_printf(&p->scratch, "%s over the window", text));
+	print_outside(p);
 }
 
 static void print_phases(assay_printout *p)

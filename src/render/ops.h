@@ -11,5 +11,7 @@ void assay_ops_text(assay_printout *p);
 const uint32_t *assay_ops_by_time(const assay_run *run, assay_arena *a);
 /* Time of all GPU work: what shares of operators are of. */
 int64_t assay_ops_time(const assay_run *run);
+/* "MFU 14.5%, HFU 14.5%, 143.0 TFLOP/s, 0.89 TB/s" of the window; NULL when nothing is known. */
+const char *assay_ops_rates(const assay_run *run, assay_arena *a);
 
 #endif
