@@ -63,6 +63,42 @@ static int counter_of(assay_str name)
 	return -1;
 }
 
+/* MI350 does not count its requests of 128 bytes in TCC_BUBBLE, which these are made of: they tell
+ * as little as half of what was read. */
+static bool falls_short_on_gfx950(int way)
+{
+	return way == WAY_FETCH_SIZE || way == WAY_FETCHSIZE || way == WAY_MI300_READ ||
+	       way == WAY_MI300_READ_PARTS;
+}
+
+/* Which counters a name stands for, in ways that the device can be believed in. */
+struct names {
+	assay_map first;    /* name -> 1 + counter, 0: none */
+	int next[COUNTERS]; /* of the same name; COUNTERS: none */
+	bool gfx950;
+};
+
+static void names_init(struct names *n, const assay_run *run)
+{
+	const assay_device_table *d = &run->part.t.device;
+	*n = (struct names){0};
+	for (int i = 0; i < COUNTERS; i++) {
+		n->next[i] = i + 1;
+		while (n->next[i] < COUNTERS && strcmp(counters[n->next[i]].name, counters[i].name))
+			n->next[i]++;
+	}
+	for (uint32_t i = 0; i < d->n; i++)
+		n->gfx950 |= assay_str_starts(assay_text(run, d->arch[i]), "gfx950");
+}
+
+static int first_of(struct names *n, const assay_run *run, assay_sid name)
+{
+	uint32_t *known = assay_map_at(&n->first, name);
+	if (*known == ASSAY_MAP_ABSENT)
+		*known = (uint32_t)(1 + counter_of(assay_text(run, name)));
+	return (int)*known - 1;
+}
+
 /* Of a kernel or an operator, by counter. A launch may have several rows of one. */
 struct tally {
 	double sum[COUNTERS];
@@ -70,11 +106,15 @@ struct tally {
 	uint64_t last[COUNTERS]; /* launch counted last, one more than its number */
 };
 
-static void add(struct tally *t, int counter, double value, uint64_t launch)
+static void add(struct tally *t, const struct names *n, int first, double value, uint64_t launch)
 {
-	t->sum[counter] += value * counters[counter].factor;
-	t->launches[counter] += !launch || t->last[counter] != launch + 1;
-	t->last[counter] = launch + 1;
+	for (int i = first; i < COUNTERS; i = n->next[i]) {
+		if (n->gfx950 && falls_short_on_gfx950(counters[i].way))
+			continue;
+		t->sum[i] += value * counters[i].factor;
+		t->launches[i] += !launch || t->last[i] != launch + 1;
+		t->last[i] = launch + 1;
+	}
 }
 
 /* Of one launch in the mean, for counters of one way may be of different launches (rocprofv3 takes
@@ -142,13 +182,25 @@ static bool is_matrix_math(assay_math math)
 	return math != ASSAY_MATH_NONE && math != ASSAY_MATH_FP32 && math != ASSAY_MATH_FP64;
 }
 
+/* Devices whose counters a driver cannot read say 0 of every kernel: that is no measure. */
+static void forget_zeros(assay_counted *c, size_t n)
+{
+	for (size_t k = 0; k < n; k++)
+		if (c[k].bytes > 0)
+			return;
+	for (size_t k = 0; k < n; k++)
+		c[k].bytes = NAN;
+}
+
 assay_counted *assay_counted_kernels(const assay_run *run, assay_arena *a)
 {
 	const assay_tables *t = &run->part.t;
 	const assay_pmc_table *p = &t->pmc;
-	assay_map kernels = {0}, names = {0};
+	assay_map kernels = {0};
+	struct names names;
 	if (!p->n)
 		return NULL;
+	names_init(&names, run);
 	assay_arena scratch = {0};
 	struct tally *of = assay_alloc(&scratch, (t->kernel.n + 1) * sizeof *of);
 	assay_counted *out = assay_alloc(a, (t->kernel.n + 1) * sizeof *out);
@@ -156,11 +208,9 @@ assay_counted *assay_counted_kernels(const assay_run *run, assay_arena *a)
 		*assay_map_at(&kernels, t->kernel.name[k]) = k;
 	for (uint32_t i = 0; i < p->n; i++) {
 		uint32_t k = assay_map_get(&kernels, p->kernel[i]);
-		uint32_t *known = assay_map_at(&names, p->name[i]);
-		if (*known == ASSAY_MAP_ABSENT)
-			*known = (uint32_t)(1 + counter_of(assay_text(run, p->name[i])));
-		if (*known && k != ASSAY_MAP_ABSENT)
-			add(&of[k], (int)*known - 1, p->value[i], p->corr[i]);
+		int counter = first_of(&names, run, p->name[i]);
+		if (counter >= 0 && k != ASSAY_MAP_ABSENT)
+			add(&of[k], &names, counter, p->value[i], p->corr[i]);
 	}
 	for (uint32_t k = 0; k < t->kernel.n; k++) {
 		assay_math by_name = assay_kernel_math(assay_text(run, t->kernel.name[k]));
@@ -169,8 +219,9 @@ assay_counted *assay_counted_kernels(const assay_run *run, assay_arena *a)
 					 .bytes = bytes_of(&of[k]),
 					 .math = by_name ? by_name : math_of(&of[k])};
 	}
+	forget_zeros(out, t->kernel.n);
 	assay_map_free(&kernels);
-	assay_map_free(&names);
+	assay_map_free(&names.first);
 	assay_arena_free(&scratch);
 	return out;
 }
@@ -215,24 +266,27 @@ static void count_shapes(assay_run *run)
 	assay_tables *t = &run->part.t;
 	const assay_pmc_table *p = &t->pmc;
 	assay_map work = {0};
+	struct names names;
 	assay_arena scratch = {0};
+	names_init(&names, run);
 	struct tally *of = assay_alloc(&scratch, (t->op_shape.n + 1) * sizeof *of);
 	bool *counted = assay_alloc(&scratch, t->op_shape.n + 1);
 	index_work(&t->gpu, &work);
 	for (uint32_t i = 0; i < p->n; i++) {
 		uint32_t g = p->corr[i] ? assay_map_get(&work, p->corr[i]) : ASSAY_MAP_ABSENT,
 			 call = g < t->gpu_op.n ? t->gpu_op.call[g] : ASSAY_NO_ROW;
-		int c = call == ASSAY_NO_ROW ? -1 : counter_of(assay_text(run, p->name[i]));
+		int c = call == ASSAY_NO_ROW ? -1 : first_of(&names, run, p->name[i]);
 		if (c < 0)
 			continue;
 		uint32_t shape = t->op_call.shape[call];
-		add(&of[shape], c, p->value[i], call + 1);
+		add(&of[shape], &names, c, p->value[i], call + 1);
 		counted[shape] = true;
 	}
 	for (uint32_t i = 0; i < t->op_shape.n; i++)
 		if (counted[i])
 			set_shape(t, i, &of[i]);
 	assay_map_free(&work);
+	assay_map_free(&names.first);
 	assay_arena_free(&scratch);
 }
 
@@ -349,6 +403,35 @@ TEST(counters_win_over_what_shapes_imply)
 	return 0;
 }
 
+/* Copies of 8 MiB: requests as an MI300X and an MI350 counted them. On the latter TCC_BUBBLE is 0,
+ * and what is made of it is not believed. */
+TEST(requests_of_128_bytes_are_counted_by_other_counters_on_gfx950)
+{
+	const struct hand_counter mi300[] = {{"TCC_EA0_RDREQ_sum", 65775},
+					     {"TCC_EA0_RDREQ_32B_sum", 0},
+					     {"TCC_BUBBLE_sum", 65536},
+					     {"TCC_EA0_WRREQ_sum", 131072},
+					     {"TCC_EA0_WRREQ_64B_sum", 131072}};
+	const struct hand_counter mi350[] = {
+		{"TCC_EA0_RDREQ_sum", 65640},  {"TCC_EA0_RDREQ_32B_sum", 0},
+		{"TCC_BUBBLE_sum", 0},         {"FETCH_SIZE", 4102.5},
+		{"TCC_EA0_WRREQ_sum", 131072}, {"TCC_EA0_WRREQ_64B_sum", 131072},
+		{"TCC_EA0_RDREQ_64B_sum", 0},  {"TCC_EA0_RDREQ_128B_sum", 65640}};
+	CHECK(counts("k", ASSAY_WORK_MOVE, mi300, 5, NAN,
+		     65536 * 128.0 + 239 * 64 + 131072 * 64.0));
+	for (int all = 0; all < 2; all++) {
+		assay_run *run = run_with("k", ASSAY_WORK_MOVE, mi350, all ? 8 : 6);
+		uint32_t d = assay_add(&run->part.t, ASSAY_T_device);
+		run->part.t.device.arch[d] = assay_sid_of(run, "gfx950");
+		run->part.t.kernel.bytes[0] = 0;
+		assay_counters(run);
+		double bytes = run->part.t.kernel.bytes[0];
+		CHECK(all ? bytes == 2 * (65640 * 128.0 + 131072 * 64.0) : isnan(bytes));
+		assay_run_free(run);
+	}
+	return 0;
+}
+
 /* rocprofv3 takes groups of counters in turns: no launch has both. */
 TEST(counters_of_different_launches_are_one_measure)
 {
@@ -369,6 +452,8 @@ TEST(counters_that_are_half_of_a_measure_say_nothing)
 	CHECK(counts("k", ASSAY_WORK_MOVE, read, 1, NAN, NAN));
 	const struct hand_counter part[] = {{"TCC_EA0_RDREQ_sum", 10}, {"WRITE_SIZE", 2}};
 	CHECK(counts("k", ASSAY_WORK_MOVE, part, 2, NAN, NAN));
+	const struct hand_counter dead[] = {{"FETCH_SIZE", 0}, {"WRITE_SIZE", 0}};
+	CHECK(counts("k", ASSAY_WORK_MOVE, dead, 2, NAN, NAN));
 	/* what vector units do beside a product of matrix units */
 	const struct hand_counter cores[] = {
 		{"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 100},
