@@ -7,6 +7,7 @@
 #include "analyze/compute.h"
 #include "analyze/counters.h"
 #include "analyze/kernel_call.h"
+#include "analyze/op_forward.h"
 #include "analyze/kernel_math.h"
 #include "analyze/op_walk.h"
 #include "base/fmt.h"
@@ -42,8 +43,7 @@ struct ops {
 	assay_map telling;       /* names of kernels that tell of their call */
 	assay_map alone;         /* such a name with a grid -> 1 + row of captured, 0 none */
 	struct run_of_work last; /* of an instruction, on the device looked at */
-	assay_map forward; /* name, process and sequence number -> row of host; name alone: was read
-			    */
+	assay_forwards forward;
 	assay_vec(int64_t) end;     /* by row of op_call: where its union ends */
 	assay_vec(uint32_t) blocks; /* by row of op_call: of its kernels */
 	assay_vec(int64_t) bus;     /* by row of op_call: copies between host and device */
@@ -187,50 +187,13 @@ static assay_sid name_of(const struct ops *o, uint32_t call)
 					: o->t->captured.name[captured];
 }
 
-static int64_t sequence_of(const struct ops *o, uint32_t host)
-{
-	uint32_t detail = o->t->host.detail[host];
-	bool is_op = o->t->host.kind[host] == ASSAY_HOST_OP && detail < o->t->op.n;
-	return is_op ? o->t->op.seq[detail] : -1;
-}
-
-static uint64_t forward_key(const struct ops *o, assay_sid name, uint32_t host)
-{
-	const int64_t key[] = {name, assay_track_group(o->t, o->t->host.track[host]),
-			       sequence_of(o, host)};
-	return assay_hash(key, sizeof key, 0);
-}
-
-static void read_forward(struct ops *o, assay_sid name)
-{
-	for (uint32_t h = 0; h < o->t->host.n; h++)
-		if (o->t->host.name[h] == name && sequence_of(o, h) >= 0)
-			*assay_map_at(&o->forward, forward_key(o, name, h)) = h;
-}
-
-/* The call whose gradient this is: autograd gives both one number. "XBackward" is of "X". */
-static uint32_t forward_of(struct ops *o, uint32_t host)
-{
-	assay_str name = assay_text(o->run, o->t->host.name[host]);
-	const size_t tail = sizeof "Backward" - 1;
-	if (name.n <= tail || sequence_of(o, host) < 0)
-		return ASSAY_NO_ROW;
-	assay_sid forward = assay_intern(&o->run->part.strings, (assay_str){name.p, name.n - tail});
-	uint32_t *was_read = assay_map_at(&o->forward, forward);
-	if (*was_read == ASSAY_MAP_ABSENT) {
-		*was_read = 1;
-		read_forward(o, forward);
-	}
-	return assay_map_get(&o->forward, forward_key(o, forward, host));
-}
-
 static assay_sid args_of(struct ops *o, uint32_t call, const assay_work_rule *rule)
 {
 	uint32_t captured = o->t->op_call.captured[call], host = o->t->op_call.host[call];
 	if (captured != ASSAY_NO_ROW)
 		return o->t->captured.args[captured];
 	if (rule && rule->flags & WORK_OF_FORWARD)
-		host = forward_of(o, host);
+		host = assay_forward_of(&o->forward, o->run, host);
 	return host == ASSAY_NO_ROW ? 0 : o->t->host.args[host];
 }
 
@@ -670,7 +633,7 @@ void assay_ops(assay_run *run, const assay_order *order, const assay_op_places *
 	assay_map_free(&o.seen);
 	assay_map_free(&o.call_of_captured);
 	assay_map_free(&o.shapes);
-	assay_map_free(&o.forward);
+	assay_forwards_free(&o.forward);
 	assay_map_free(&o.instruction);
 	assay_map_free(&o.of_args);
 	assay_map_free(&o.telling);
@@ -805,6 +768,44 @@ TEST(gradients_have_the_shapes_of_their_forward_call)
 	CHECK(t->op_shape.n == 3 && t->op_shape.flops[0] == 1024 && t->op_shape.flops[1] == 2048);
 	CHECK(t->op_shape.bytes[1] == 2 * (256 + 128 + 64) && isnan(t->op_shape.flops[2]));
 	CHECK(t->op_shape.flags[1] & ASSAY_OP_ESTIMATED);
+	assay_order_free(&order);
+	assay_run_free(run);
+	return 0;
+}
+
+/* The lookup lies between operators that say 7 and 9; the gradient has 7. */
+TEST(gradients_of_table_lookups_find_a_forward_call_without_a_number)
+{
+	static const char tables[] =
+		"\"Input type\": [\"c10::Half\", \"long\", \"long\", \"float\"], \"Input Dims\": [[160], [30], [5], [10]]";
+	static const struct {
+		const char *name, *args;
+		int64_t seq;
+	} calls[] = {
+		{"aten::sum", "", 7},
+		{"fbgemm::split_embedding_codegen_lookup_adagrad_function", tables, -1},
+		{"aten::sum", "", 9},
+		{"torch::autograd::CppNode<SplitLookupFunction_adagrad_Op>",
+		 "\"Input type\": [\"float\"], \"Input Dims\": [[4, 16]]", 7},
+		{"torch::autograd::CppNode<SplitLookupFunction_adagrad_Op>",
+		 "\"Input type\": [\"float\"], \"Input Dims\": [[4, 16]]", 9},
+	};
+	assay_run *run = assay_run_new();
+	const assay_tables *t = &run->part.t;
+	assay_order order;
+	for (uint32_t i = 0; i < ASSAY_COUNT_OF(calls); i++) {
+		add_mm(run, calls[i].name, calls[i].args, i * 10000);
+		run->part.t.op.seq[i] = calls[i].seq;
+	}
+	assay_kernels(run);
+	assay_order_build(&order, run);
+	find_ops(run, &order);
+	uint32_t lookup_shape = t->op_call.shape[1], back = t->op_call.shape[3],
+		 lost = t->op_call.shape[4];
+	/* ten rows of 16 halves at most, four bags of floats */
+	CHECK(t->op_shape.bytes[lookup_shape] == 30 * 8 + 5 * 8 + 10 * 16 * 2 + 4 * 16 * 4);
+	CHECK(t->op_shape.bytes[back] == 30 * 8 + 5 * 8 + 2 * 10 * (16 * 2 + 4) + 4 * 16 * 4);
+	CHECK(isnan(t->op_shape.bytes[lost]));
 	assay_order_free(&order);
 	assay_run_free(run);
 	return 0;

@@ -78,14 +78,16 @@ bool assay_work_bag_backward(const assay_work_rule *rule, const assay_op_args *a
 	return true;
 }
 
+/* skip: a number of elements that is another tensor's, 0 for none. */
 static const assay_tensor *largest(const assay_op_args *args, size_t from, bool exact,
-				   const assay_tensor *but, size_t *at)
+				   const assay_tensor *but, double skip, size_t *at)
 {
 	const assay_tensor *found = NULL;
 	for (size_t i = from; i < args->n; i++) {
 		const assay_tensor *t = assay_arg_tensor(args, (int)i);
 		bool whole = t && assay_dtype_kind_of(t->type) == ASSAY_DTYPE_IS_INTEGER;
 		if (!t || t == but || whole != exact || !t->rank ||
+		    (skip > 0 && assay_tensor_elements(t) == skip) ||
 		    (found && assay_tensor_elements(t) <= assay_tensor_elements(found)))
 			continue;
 		found = t;
@@ -94,31 +96,50 @@ static const assay_tensor *largest(const assay_op_args *args, size_t from, bool 
 	return found;
 }
 
+/* Of factors in a weighted sum: one an index. */
+static double factor_bytes(const assay_op_args *args, size_t from, double n)
+{
+	for (size_t i = from; i < args->n; i++) {
+		const assay_tensor *t = assay_arg_tensor(args, (int)i);
+		if (t && assay_dtype_kind_of(t->type) != ASSAY_DTYPE_IS_INTEGER &&
+		    assay_tensor_elements(t) == n)
+			return assay_tensor_bytes(t);
+	}
+	return 0;
+}
+
 /* FBGEMM's tables in one: where its arguments stand differs from version to version, so they are
  * known by their sizes. All tables together are the largest tensor of numbers, the indices the
  * largest of integers, and the beginnings of bags stand behind them. The optimizer's state has a
- * number a row, which gives the mean length of a row. */
+ * number a row, which gives the mean length of a row. The backward pass updates the rows at once.
+ */
 bool assay_work_tables(const assay_work_rule *rule, const assay_op_args *args,
 		       const assay_work_hint *hint, assay_work *out)
 {
-	(void)rule;
 	(void)hint;
 	size_t at, where = 0;
-	const assay_tensor *weights = largest(args, 0, false, NULL, &at),
-			   *index = largest(args, 0, true, NULL, &where),
-			   *offsets = assay_arg_tensor(args, (int)where + 1),
-			   *state = largest(args, where + 1, false, weights, &at);
+	const assay_tensor *weights = largest(args, 0, false, NULL, 0, &at),
+			   *index = largest(args, 0, true, NULL, 0, &where),
+			   *offsets = assay_arg_tensor(args, (int)where + 1);
+	double n = index ? assay_tensor_elements(index) : 0;
+	const assay_tensor *state = largest(args, where + 1, false, weights, n, &at);
 	if (!weights || !index || !offsets || !state || index->rank != 1 || offsets->rank != 1)
 		return false;
-	double rows = assay_tensor_elements(state), n = assay_tensor_elements(index),
+	double rows = assay_tensor_elements(state),
 	       size = rows > 0 ? assay_tensor_elements(weights) / rows : 0;
-	if (size < 1 || size != floor(size) || assay_tensor_elements(offsets) < 1)
+	/* rows are multiples of four long, those of different tables of different length */
+	if (size < 4 || fmod(assay_tensor_elements(weights), 4) != 0 ||
+	    assay_tensor_elements(offsets) < 1)
 		return false;
 	const double float_bytes = 4; /* bags are fp32 unless asked for otherwise */
+	double bags = (assay_tensor_elements(offsets) - 1) * size * float_bytes,
+	       hit = n < rows ? n : rows, row = size * assay_dtype_bytes(weights->type),
+	       updated = hit * (row + assay_dtype_bytes(state->type));
+	bool backward = rule->flags & WORK_BACKWARD;
 	out->flops = n * size;
-	out->written = (assay_tensor_elements(offsets) - 1) * size * float_bytes;
-	out->bytes = assay_tensor_bytes(index) + assay_tensor_bytes(offsets) +
-		     (n < rows ? n : rows) * size * assay_dtype_bytes(weights->type) + out->written;
+	out->written = backward ? updated : bags;
+	out->bytes = assay_tensor_bytes(index) + assay_tensor_bytes(offsets) + bags +
+		     factor_bytes(args, where + 1, n) + (backward ? 2 * updated : hit * row);
 	out->estimated = true; /* tables may have rows of different lengths */
 	return true;
 }
