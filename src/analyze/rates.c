@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/fmt.h"
 #include "base/input.h"
 #include "base/json.h"
 #include "base/test.h"
@@ -164,32 +165,51 @@ static void take_device(assay_rates *out, assay_run *run, const struct device *d
 			: assay_printf(&run->arena, "data sheet of %s", d->name);
 }
 
-/* Members of the file: types as they are called here in TFLOP/s, bandwidth in TB/s, cache in MB,
- * clock in MHz, name. */
-static void take_member(assay_rates *out, assay_run *run, assay_str key, assay_json *j)
+/* Where a member of the file goes, and its unit; NULL for one that no rate is called. */
+static double *member_of(assay_rates *out, assay_str key, double *unit)
 {
-	double v;
+	const struct {
+		const char *name;
+		double *to, unit;
+	} others[] = {{"bandwidth", &out->bandwidth, 1e12},
+		      {"cache", &out->cache, 1e6},
+		      {"clock", &out->clock, 1e6},
+		      {"links", &out->links, 1e9},
+		      {"units", &out->units, 1}};
+	*unit = 1e12;
+	for (int m = 1; m < ASSAY_MATH_COUNT; m++)
+		if (assay_str_is(key, assay_math_name[m]))
+			return &out->peak[m];
+	for (size_t i = 0; i < ASSAY_COUNT_OF(others); i++)
+		if (assay_str_is(key, others[i].name)) {
+			*unit = others[i].unit;
+			return others[i].to;
+		}
+	return NULL;
+}
+
+static bool take_member(assay_rates *out, assay_run *run, const char *path, assay_str key,
+			assay_json *j, assay_err *err)
+{
+	double v, unit, *to = member_of(out, key, &unit);
+	uint64_t at = (uint64_t)(j->p - j->base);
 	assay_str text;
+	const char *name = assay_fmt_safe(&run->arena, key);
 	if (assay_str_is(key, "name") && assay_json_peek(j) == '"') {
 		if (assay_json_text(j, &text))
 			out->name = assay_dup(&run->arena, assay_json_unescape(&run->arena, text));
-		return;
+		return true;
 	}
+	if (!to)
+		return assay_fail(
+			err, ASSAY_FORMAT, at,
+			"%s: %s is no rate; fp64 fp32 tf32 bf16 fp16 fp8 int8 fp4, bandwidth, cache, clock, links and units are",
+			path, name);
 	if (!assay_json_f64(j, &v) || !(v >= 0))
-		return;
-	for (int m = 1; m < ASSAY_MATH_COUNT; m++)
-		if (assay_str_is(key, assay_math_name[m]))
-			out->peak[m] = v * 1e12;
-	if (assay_str_is(key, "bandwidth"))
-		out->bandwidth = v * 1e12;
-	else if (assay_str_is(key, "cache"))
-		out->cache = v * 1e6;
-	else if (assay_str_is(key, "clock"))
-		out->clock = v * 1e6;
-	else if (assay_str_is(key, "links"))
-		out->links = v * 1e9;
-	else if (assay_str_is(key, "units"))
-		out->units = v;
+		return assay_fail(err, ASSAY_FORMAT, at, "%s: %s is no number of 0 or more", path,
+				  name);
+	*to = v * unit;
+	return true;
 }
 
 static bool take_file(assay_rates *out, assay_run *run, const char *path, assay_err *err)
@@ -200,10 +220,11 @@ static bool take_file(assay_rates *out, assay_run *run, const char *path, assay_
 	assay_view v = assay_input_view(in, 0, FILE_MAX);
 	assay_json j = assay_json_on(v.p, v.n);
 	assay_json_enter(&j, '{');
-	for (assay_str key; assay_json_member(&j, &key);)
-		take_member(out, run, key, &j);
-	bool ok = assay_json_ok(&j);
-	if (!ok)
+	bool taken = true;
+	for (assay_str key; taken && assay_json_member(&j, &key);)
+		taken = take_member(out, run, path, key, &j, err);
+	bool ok = taken && assay_json_ok(&j);
+	if (taken && !ok)
 		assay_fail(err, ASSAY_FORMAT, (uint64_t)(j.p - j.base),
 			   "%s is no JSON object of rates", path);
 	assay_input_close(in);
@@ -403,5 +424,35 @@ TEST(matrix_rates_are_whole_numbers_of_units)
 				return 1;
 			}
 		}
+	return 0;
+}
+
+static bool take_text(const char *json, assay_rates *out, assay_run *run, assay_err *err)
+{
+	const char *path = assay_test_path("rates.json");
+	FILE *f = fopen(path, "w");
+	bool written = f && fputs(json, f) >= 0;
+	if (f)
+		fclose(f);
+	return written && take_file(out, run, path, err);
+}
+
+TEST(rates_of_a_file_win_and_what_is_no_rate_is_refused)
+{
+	static const char *const wrong[] = {
+		"{\"bf61\": 1}", "{\"bf16\": \"fast\"}", "{\"bandwidth\": -1}", "{\"units\": null}",
+		"[1]",           "{\"bf16\": 1"};
+	assay_run *run = assay_run_new();
+	assay_rates r = {.bandwidth = 7};
+	assay_err err;
+	r.peak[ASSAY_MATH_FP32] = 5;
+	CHECK(take_text("{\"name\": \"mine\", \"bf16\": 2, \"cache\": 50, \"units\": 8}", &r, run,
+			&err));
+	CHECK(!strcmp(r.name, "mine") && r.peak[ASSAY_MATH_BF16] == 2e12 && r.cache == 50e6 &&
+	      r.units == 8);
+	CHECK(r.bandwidth == 7 && r.peak[ASSAY_MATH_FP32] == 5);
+	for (size_t i = 0; i < ASSAY_COUNT_OF(wrong); i++)
+		CHECK(!take_text(wrong[i], &r, run, &err));
+	assay_run_free(run);
 	return 0;
 }
