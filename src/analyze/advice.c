@@ -245,7 +245,18 @@ static void look_at_lone(struct finder *f, uint32_t row)
 	v->gaps += l->gap[row];
 	v->least += l->least[row];
 	v->most += l->most[row];
+	v->by_name += l->needless[row];
 	v->lone++;
+}
+
+/* Operator and kernel that stand for it belong together. */
+static void choose_place(const struct finder *f, assay_advice *v)
+{
+	if (v->by_name > v->compute + v->copies - v->by_name)
+		v->shape = ASSAY_NO_ROW;
+	uint32_t call = v->shape == ASSAY_NO_ROW ? ASSAY_NO_ROW : f->t->op_shape.call[v->shape];
+	if (call != ASSAY_NO_ROW && f->t->op_call.gpu[call] != ASSAY_NO_ROW)
+		v->gpu = f->t->op_call.gpu[call];
 }
 
 static void sell_bucket_copies(struct finder *f, const assay_window *w)
@@ -310,6 +321,7 @@ void assay_advices_find(assay_advices *out, const assay_run *run, const assay_wi
 	sell_waits_for_bucket_copies(f, w);
 	for (int i = 0; i < ASSAY_ADVICE_COUNT; i++) {
 		f->found[i].id = assay_advice_name[i];
+		choose_place(f, &f->found[i]);
 		if ((double)assay_advice_total(&f->found[i]) >
 		    worth_saying * (double)assay_window_length(w))
 			*assay_push(out) = f->found[i];
@@ -366,6 +378,38 @@ TEST(no_time_is_sold_twice)
 	CHECK_EQ(counted, 500 + 40 + 90 + 65 + 7 + 20);
 	CHECK(counted <= all);
 	assay_vec_free(&found);
+	assay_run_free(run);
+	return 0;
+}
+
+/* One shape takes 50 ns, two others of another operator 40 each with the same kernel. */
+TEST(the_operator_that_is_named_has_the_kernel_that_is_named)
+{
+	static const char *const kernel[] = {"one", "other", "other"};
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	for (uint32_t i = 0; i < ASSAY_COUNT_OF(kernel); i++) {
+		uint32_t s = assay_add(t, ASSAY_T_op_shape), c = assay_add(t, ASSAY_T_op_call),
+			 p = assay_add(t, ASSAY_T_call_part);
+		t->op_shape.name[s] = assay_sid_of(run, kernel[i]);
+		t->op_shape.call[s] = c;
+		t->op_call.shape[c] = s;
+		t->op_call.gpu[c] = assay_hand_gpu(run, kernel[i], i, 1, ASSAY_NO_ROW);
+		t->call_part.call[p] = c;
+		t->call_part.shape[p] = i ? 40 : 50;
+	}
+	for (int by_name = 0; by_name < 2; by_name++) {
+		assay_advices found = {0};
+		assay_advices_find(&found, run, &(assay_window){.to = 100});
+		CHECK_EQ(found.n, 1);
+		CHECK_EQ(found.p[0].shape, by_name ? ASSAY_NO_ROW : 0);
+		CHECK_EQ(found.p[0].gpu, by_name ? 3 : 0);
+		assay_vec_free(&found);
+		uint32_t l = assay_add(t, ASSAY_T_lone_kernel); /* costs more than all calls */
+		t->lone_kernel.gpu[l] = assay_hand_gpu(run, "lone", 9, 1, ASSAY_NO_ROW);
+		t->lone_kernel.advice[l] = ASSAY_ADVICE_SLOW;
+		t->lone_kernel.needless[l] = 150;
+	}
 	assay_run_free(run);
 	return 0;
 }

@@ -11,10 +11,11 @@ typedef struct assay_advice {
 	int64_t compute, copies, gaps;
 	int64_t least, most;  /* of compute and copies, what goes for sure and at best */
 	uint64_t calls, lone; /* of operators; kernels judged by their names */
+	int64_t by_name;      /* ns that these cost */
 	uint64_t gone;        /* kernels that are launched no more */
 	/* what costs most, each ASSAY_NO_ROW when there is none: */
-	uint32_t shape; /* row of op_shape */
-	uint32_t gpu;   /* row of gpu: of the kernel */
+	uint32_t shape; /* row of op_shape; none where kernels judged by their names cost more */
+	uint32_t gpu;   /* row of gpu: a kernel of it */
 	uint32_t stack; /* row of stack: the line that launches */
 	double confidence;
 } assay_advice;

@@ -11,11 +11,11 @@ static void add_facts(const assay_run *run, const assay_find_ctx *c, const assay
 	const assay_op_shape_table *s = &run->part.t.op_shape;
 	char count[ASSAY_FMT];
 	int n = 0;
-	if (v->calls) {
+	if (v->calls && v->shape != ASSAY_NO_ROW) {
 		f->where.op = assay_dup(c->scratch, assay_text(run, s->name[v->shape]));
 		f->fact[n++] = assay_printf(
-			c->scratch, "%s calls, most of it in %s %s",
-			assay_fmt_count(count, v->calls),
+			c->scratch, "%s call%s, most of it in %s %s",
+			assay_fmt_count(count, v->calls), v->calls == 1 ? "" : "s",
 			assay_fmt_safe(c->scratch, assay_text(run, s->name[v->shape])),
 			assay_fmt_safe(c->scratch, assay_text(run, s->dims[v->shape])));
 	}
@@ -96,7 +96,8 @@ static void add_advice(const assay_run *run, const assay_find_ctx *c, const assa
 	assay_found f = {.id = v->id,
 			 .fix = fix_of(c, v),
 			 .total = assay_advice_total(v),
-			 .confidence = v->confidence * (v->calls ? 1 : by_name_only)};
+			 .confidence =
+				 v->confidence * (v->shape != ASSAY_NO_ROW ? 1 : by_name_only)};
 	f.text = assay_printf(c->scratch, "%s %s", v->what, assay_share_words(c, f.total));
 	add_facts(run, c, v, &f);
 	weigh(c, v, &f);
