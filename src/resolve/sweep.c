@@ -451,13 +451,15 @@ static void do_stream_create(assay_sweep *s, const assay_sweep_rec *r)
 
 static void do_stream_destroy(assay_sweep *s, const assay_sweep_rec *r)
 {
+	bool listed = r->thread == ASSAY_NO_ROW; /* its call may have told it before */
 	if (r->flags & ASSAY_REC_FAILED || r->stream <= 2)
 		return;
-	uint32_t st = sweep_stream_of(s, r);
-	if (st != ASSAY_NO_ROW) {
+	uint32_t st =
+		listed ? sweep_find(&s->by_stream, r->track, r->scope, 1) : sweep_stream_of(s, r);
+	if (st != ASSAY_NO_ROW)
 		sweep_stream_drop(s, st);
+	if (st != ASSAY_NO_ROW || listed)
 		return;
-	}
 	if (s->gone_scope != r->scope)
 		s->gone.n = 0;
 	s->gone_scope = r->scope;

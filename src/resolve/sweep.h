@@ -79,7 +79,7 @@ enum {
 	ASSAY_REC_INSIDE = 1 << 16,     /* RECORD: by a graph, nobody knows when in it */
 	ASSAY_REC_MAY_RECORD = 1 << 17, /* LAUNCH, UNSEEN: of a graph or with attributes that may
 					 * record events */
-	ASSAY_REC_WHOLE = 1 << 18,      /* waits for events: no call up to this one was lost */
+	ASSAY_REC_WHOLE = 1 << 18,      /* no call up to this one was lost; not of LAUNCH */
 	ASSAY_REC_RACED =
 		1 << 19, /* another thread put something into the stream at the same time */
 	ASSAY_REC_BESIDE_GRAPH = 1 << 20, /* WAIT, WAIT_INSIDE, EVENT_SYNC: another thread launched

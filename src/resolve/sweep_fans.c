@@ -79,10 +79,14 @@ sweep_work sweep_fan_work(const assay_sweep *s, uint32_t device, sweep_fan which
 	}
 	bool other = d->legacy == ASSAY_NO_ROW || w.row != s->stream.p[d->legacy].tail.row;
 	bool perhaps = d->legacy != ASSAY_NO_ROW && s->stream.p[d->legacy].perhaps;
-	if ((other && (perhaps || may_be_gone(s, d->scope, &w))) ||
-	    sweep_may_end_later(&d->orphan_blocking, &w))
+	bool gone = sweep_may_end_later(&d->orphan_blocking, &w);
+	if ((other && (perhaps || may_be_gone(s, d->scope, &w))) || gone)
 		sweep_doubt(&w, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_DEFAULT);
-	return w;
+	if (which != SWEEP_UNSURE_STREAMS || !gone)
+		return w;
+	if (sweep_later(d->orphan_blocking, w))
+		*of = d->orphan_blocking_in;
+	return sweep_latest(w, d->orphan_blocking);
 }
 
 void sweep_fan_keep(assay_sweep *s, uint32_t device, uint64_t key)
@@ -138,6 +142,8 @@ static void put_edges_of_default(assay_sweep *s, sweep_device *d, sweep_fan whic
 	for (uint32_t i = d->newest; sweep_moved(s, i, mark); i = s->stream.p[i].older)
 		if (in_fan(&s->stream.p[i], which))
 			put_edges(s, &s->stream.p[i], r, e);
+	bool gone = which == SWEEP_UNSURE_STREAMS && e->work->row == d->orphan_blocking.row;
+	e->fresh |= gone && e->work->end > r->enter;
 	d->waited = sweep_mark(d, r->key);
 	if (which == SWEEP_UNSURE_STREAMS)
 		d->waited_all = d->waited;

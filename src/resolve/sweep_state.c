@@ -92,6 +92,7 @@ uint32_t sweep_device_of(assay_sweep *s, const assay_sweep_rec *r)
 						 .orphan = sweep_no_work,
 						 .orphan_blocking = sweep_no_work,
 						 .orphan_in = sweep_no_stream,
+						 .orphan_blocking_in = sweep_no_stream,
 						 .drained = INT64_MIN,
 						 .some = sweep_no_work,
 						 .doubted = sweep_no_work,
@@ -337,8 +338,11 @@ void sweep_stream_drop(assay_sweep *s, uint32_t st)
 		d->fresh_orphan = p->changed > p->synced;
 	}
 	d->orphan = sweep_latest(d->orphan, p->tail);
-	if (p->blocking || p->unsure)
+	if (p->blocking || p->unsure) {
+		if (sweep_later(p->tail, d->orphan_blocking))
+			d->orphan_blocking_in = p->id;
 		d->orphan_blocking = sweep_latest(d->orphan_blocking, p->tail);
+	}
 	if (d->legacy == st) {
 		d->legacy = ASSAY_NO_ROW;
 		sweep_forget_marks(d);
@@ -472,15 +476,17 @@ void sweep_stand_behind(assay_sweep *s, uint32_t st, sweep_work w, uint64_t key)
 	sweep_move(s, st, key);
 }
 
-static void enter_default(assay_sweep *s, uint32_t st, uint64_t key)
+static void enter_default(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 {
 	sweep_stream *p = &s->stream.p[st];
 	sweep_device *d = &s->device.p[p->device];
+	sweep_work own = p->tail;
 	p->tail = tail_of_default(s, st, &d->joined_in);
-	p->changed = key;
-	sweep_move(s, st, key);
+	sweep_doubt_end(s, r, &own, &p->tail);
+	p->changed = r->key;
+	sweep_move(s, st, r->key);
 	d->joined_row = p->tail.row;
-	d->joined = sweep_mark(d, key);
+	d->joined = sweep_mark(d, r->key);
 }
 
 void sweep_enter(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
@@ -492,7 +498,7 @@ void sweep_enter(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 	sweep_stream *p = &s->stream.p[st];
 	uint32_t legacy = s->device.p[p->device].legacy;
 	if (p->legacy) {
-		enter_default(s, st, r->key);
+		enter_default(s, st, r);
 	} else if (legacy != ASSAY_NO_ROW && s->stream.p[legacy].changed > p->legacy_joined) {
 		bool doubtful = p->unsure || (p->blocking && s->stream.p[legacy].perhaps);
 		if (doubtful && sweep_may_end_later(&s->stream.p[legacy].tail, &p->tail))

@@ -129,7 +129,7 @@ typedef struct sweep_device {
 	/* The latest of streams that are gone, and where; fresh: nobody waited for it yet. Does the
 	 * default stream wait for what runs in one? No interface says. */
 	sweep_work orphan, orphan_blocking;
-	assay_sweep_stream orphan_in;
+	assay_sweep_stream orphan_in, orphan_blocking_in;
 	bool fresh_orphan;
 	int64_t unseen;     /* until then work that was not recorded may run on it */
 	bool early;         /* so may work from before the recording */
@@ -254,11 +254,12 @@ void sweep_enter_some(assay_sweep *s, uint32_t scope);
 void sweep_stand_behind(assay_sweep *s, uint32_t stream, sweep_work w, uint64_t key);
 void sweep_relink(assay_sweep *s, uint32_t stream, uint64_t key);
 /* The call changes what the stream stands behind, or the doubts about it. Among those that changed
- * after every mark the order is of no account. */
+ * after every mark the order is of no account; at streams of unknown device all devices look, each
+ * with marks of its own. */
 static inline void sweep_move(assay_sweep *s, uint32_t stream, uint64_t key)
 {
 	const sweep_stream *p = &s->stream.p[stream];
-	if (p->moved < s->device.p[p->device].last_mark)
+	if (p->moved < s->device.p[p->device].last_mark || p->id.device < 0)
 		sweep_relink(s, stream, key);
 }
 /* A mark for this call; keys begin at 0, so do marks. */
@@ -287,6 +288,16 @@ static inline void sweep_doubt(sweep_work *w, uint8_t doubt, assay_wait_doubt wh
 {
 	w->why = w->doubt ? w->why : (uint8_t)why;
 	w->doubt |= doubt;
+}
+
+/* The default stream is said to wait for work of another. A call that was lost may have ended that
+ * one, while the work ran: nobody knows then. own: what the default stream has itself. */
+static inline void sweep_doubt_end(const assay_sweep *s, const assay_sweep_rec *r,
+				   const sweep_work *own, sweep_work *w)
+{
+	if (!(r->flags & ASSAY_REC_WHOLE) && w->row != own->row && w->row != ASSAY_NO_ROW &&
+	    w->end > r->enter - s->tolerance)
+		sweep_doubt(w, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_LOSSES);
 }
 
 static inline sweep_work sweep_latest(sweep_work a, sweep_work b)

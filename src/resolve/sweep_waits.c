@@ -546,6 +546,8 @@ static void fan_in(assay_sweep *s, const assay_sweep_rec *r, assay_sweep_wait *w
 		sweep_doubt(&work, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_UNSEEN);
 	if (which == SWEEP_ALL_STREAMS && sweep_is_early(&s->device.p[d], r))
 		sweep_doubt(&work, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_EARLY);
+	if (which != SWEEP_ALL_STREAMS)
+		sweep_doubt_end(s, r, &s->stream.p[s->device.p[d].legacy].tail, &work);
 	take_work(w, work);
 	finish_host(s, w);
 	sweep_fan_edges(s, d, which, edge, r, put_wait(s, NULL, w), &work);

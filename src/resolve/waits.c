@@ -337,8 +337,8 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 		assay_map_free(maps[i]);
 	assay_index_free(&w.calls);
 	assay_index_free(&w.gpus);
-	assay_marks *marks[] = {&w.chosen, &w.launched, &w.dark, &w.work, &w.numbered,
-				&w.bound,  &w.barred,   &w.made, &w.holes};
+	assay_marks *marks[] = {&w.chosen,   &w.launched, &w.moments, &w.dark, &w.work,
+				&w.numbered, &w.bound,    &w.barred,  &w.made, &w.holes};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(marks); i++)
 		assay_vec_free(&marks[i]->v);
 	assay_vec_free(&w.devices);

@@ -43,6 +43,7 @@ typedef struct waits {
 	assay_marks
 		chosen; /* thread -> device as the program numbers it, by calls that choose one */
 	assay_map ordinals;   /* source and such a number -> device, or WAITS_SEVERAL */
+	assay_marks moments;  /* source -> smallest key of the calls from some times on */
 	assay_marks dark;     /* source -> recording was off before the calls with greater keys */
 	assay_marks launched; /* thread -> device of its launches, where there are several */
 	assay_marks work;     /* stream, device -> start of work, latest end up to it; the same */

@@ -80,41 +80,67 @@ static int64_t ordinal_at(const waits *w, uint32_t source, uint32_t thread, uint
 	return tells_device(w, source, key) && w->from_start[source] ? 0 : -1;
 }
 
-/* By source and time, the smallest key of the calls from then on. */
-static assay_marks keys_by_time(const waits *w, const bool *wanted)
+/* Times in the order of keys. */
+static uint64_t key_of_time(int64_t ts)
 {
-	const assay_host_table *h = &w->t->host;
-	assay_marks m = {0};
-	for (size_t k = 0; k < w->call_rows.n; k++) {
-		uint32_t i = w->call_rows.p[k], source = waits_host_source(w, i);
-		if (assay_call_corr(w->t, i) && source < w->sources && wanted[source])
-			*assay_push(&m.v) = (assay_mark){source, (uint64_t)h->ts[i],
-							 (int64_t)waits_host_key(w, i), 0};
+	return (uint64_t)ts + (1ull << 63);
+}
+
+static int64_t time_of_key(uint64_t key)
+{
+	return (int64_t)(key - (1ull << 63));
+}
+
+static void add_moment(waits *w, uint32_t source, int64_t ts)
+{
+	if (ts)
+		*assay_push(&w->moments.v) =
+			(assay_mark){assay_group_of(w->t, source), key_of_time(ts), INT64_MAX, 0};
+}
+
+/* The smallest key of the calls that began then or later. */
+static void find_moments(waits *w)
+{
+	const assay_tables *t = w->t;
+	for (uint32_t i = 0; i < t->off.n; i++)
+		add_moment(w, t->off.source[i], t->off.ts[i] + t->off.dur[i]);
+	for (uint32_t i = 0; i < t->stream.n; i++) {
+		add_moment(w, t->stream.source[i], t->stream.created[i]);
+		add_moment(w, t->stream.source[i], t->stream.destroyed[i]);
 	}
-	assay_marks_sort(&m);
-	for (size_t i = m.v.n; i-- > 1;)
-		if (m.v.p[i].place == m.v.p[i - 1].place && m.v.p[i].value < m.v.p[i - 1].value)
-			m.v.p[i - 1].value = m.v.p[i].value;
-	return m;
+	assay_marks_sort(&w->moments);
+	for (size_t k = 0; w->moments.v.n && k < w->call_rows.n; k++) {
+		uint32_t h = w->call_rows.p[k];
+		const assay_mark *m = assay_mark_before(&w->moments, waits_host_source(w, h),
+							key_of_time(t->host.ts[h]) + 1);
+		int64_t key = (int64_t)waits_host_key(w, h);
+		if (m && assay_call_corr(t, h) && key < m->value)
+			w->moments.v.p[m - w->moments.v.p].value = key;
+	}
+	for (size_t i = w->moments.v.n; i-- > 1;) {
+		assay_mark *m = &w->moments.v.p[i - 1], *next = m + 1;
+		if (m->place == next->place && next->value < m->value)
+			m->value = next->value;
+	}
+}
+
+uint64_t waits_key_by(const waits *w, uint32_t source, int64_t ts)
+{
+	const assay_mark *m = assay_mark_after(&w->moments, source, key_of_time(ts) - 1);
+	return m && m->value != INT64_MAX ? (uint64_t)m->value - 1 : UINT64_MAX;
 }
 
 static void find_dark(waits *w)
 {
 	const assay_off_table *o = &w->t->off;
-	bool *wanted = assay_alloc(&w->scratch, w->sources + 1);
-	for (uint32_t i = 0; i < o->n; i++)
-		wanted[assay_group_of(w->t, o->source[i])] = true;
-	assay_marks keys = o->n ? keys_by_time(w, wanted) : (assay_marks){0};
 	for (uint32_t i = 0; i < o->n; i++) {
 		uint32_t source = assay_group_of(w->t, o->source[i]);
 		int64_t until = o->ts[i] + o->dur[i];
-		const assay_mark *next = assay_mark_after(&keys, source, (uint64_t)until - 1);
-		if (next) /* work of calls before it may well have been recorded */
-			*assay_push(&w->dark.v) =
-				(assay_mark){source, (uint64_t)next->value - 1, until, 0};
+		uint64_t key = waits_key_by(w, source, until);
+		if (key != UINT64_MAX) /* work of calls before it may well have been recorded */
+			*assay_push(&w->dark.v) = (assay_mark){source, key, until, 0};
 	}
 	assay_marks_sort(&w->dark);
-	assay_vec_free(&keys.v);
 }
 
 static uint64_t place_of_ordinal(uint32_t source, int64_t ordinal)
@@ -222,12 +248,6 @@ static void find_devices(waits *w)
 	}
 }
 
-/* Times in the order of keys. */
-static uint64_t key_of_time(int64_t ts)
-{
-	return (uint64_t)ts + (1ull << 63);
-}
-
 void waits_learn_handle(waits *w, uint32_t source, uint32_t i, uint32_t track)
 {
 	const assay_stream_table *s = &w->t->stream;
@@ -236,6 +256,16 @@ void waits_learn_handle(waits *w, uint32_t source, uint32_t i, uint32_t track)
 	*slot = *slot == ASSAY_MAP_ABSENT || *slot == track ? track : WAITS_SEVERAL;
 	*assay_push(&w->made.v) =
 		(assay_mark){place, key_of_time(s->created[i]), track, s->destroyed[i]};
+}
+
+/* The next at its address was made when it had ended. */
+void waits_end_at_address(waits *w)
+{
+	for (size_t i = 0; i + 1 < w->made.v.n; i++) {
+		assay_mark *m = &w->made.v.p[i], *next = m + 1;
+		if (m->place == next->place && !m->other && m->value != next->value)
+			m->other = time_of_key(next->key);
+	}
 }
 
 void waits_learn_legacy(waits *w, uint32_t source, uint32_t track)
@@ -378,6 +408,7 @@ static void find_work(waits *w)
 void waits_find_places(waits *w)
 {
 	find_devices(w);
+	find_moments(w);
 	find_dark(w);
 	find_choices(w);
 	assay_marks_sort(&w->chosen);

@@ -9,7 +9,13 @@ void waits_find_places(waits *w);
 
 /* What the recorder's table of streams says goes first; i: its row. */
 void waits_learn_handle(waits *w, uint32_t source, uint32_t i, uint32_t track);
+/* After the last of them. */
+void waits_end_at_address(waits *w);
 void waits_learn_legacy(waits *w, uint32_t source, uint32_t track);
+
+/* The last key before those of calls that began then or later; UINT64_MAX where there are none. Of
+ * times when recording went on, or a stream was made or given back. */
+uint64_t waits_key_by(const waits *w, uint32_t source, int64_t ts);
 
 typedef struct waits_device {
 	int32_t device; /* -1 unknown */

@@ -110,6 +110,18 @@ static void add_launches(waits *w)
 	}
 }
 
+/* The call that gave it back may not have been recorded. */
+static void add_end_of_stream(waits *w, uint32_t track, int64_t ts)
+{
+	uint32_t source = assay_track_group(w->t, track);
+	uint64_t key = ts ? waits_key_by(w, source, ts) : UINT64_MAX;
+	if (key == UINT64_MAX || !waits_has_number(w, track))
+		return;
+	assay_sweep_rec *r = add_rec(w, ASSAY_OP_STREAM_DESTROY, source, 0, ts);
+	r->key = key;
+	set_stream(w, r, track);
+}
+
 static void add_streams(waits *w)
 {
 	const assay_stream_table *s = &w->t->stream;
@@ -128,9 +140,14 @@ static void add_streams(waits *w)
 			waits_learn_legacy(w, group, track);
 		else if (s->handle[i] > 2)
 			waits_learn_handle(w, group, i, track);
+		if (s->handle[i] <= 2)
+			add_end_of_stream(w, track, s->destroyed[i]);
 	}
 	w->run->part.source = was;
 	assay_marks_sort(&w->made);
+	waits_end_at_address(w);
+	for (size_t i = 0; i < w->made.v.n; i++)
+		add_end_of_stream(w, (uint32_t)w->made.v.p[i].value, w->made.v.p[i].other);
 }
 
 /* Numbers start at 0, and 0 is the null handle. */
@@ -365,10 +382,12 @@ static void place_on(waits *w, assay_sweep_rec *r, uint32_t source, assay_call c
 	r->stream = a->has_stream ? a->stream : ASSAY_NO_HANDLE;
 	if (!a->has_stream)
 		return;
-	uint32_t track = own    ? waits_track_of(w, source, waits_own_handle(r->thread, d.device),
-						 r->key, r->enter)
-			 : null ? waits_legacy_track(w, source, d.device)
-				: waits_track_of(w, source, a->stream, r->key, r->enter);
+	/* until the call that makes it returns the address may be another's */
+	int64_t ts = call.op == ASSAY_OP_STREAM_CREATE ? r->exit : r->enter;
+	uint32_t track =
+		own ? waits_track_of(w, source, waits_own_handle(r->thread, d.device), r->key, ts)
+		: null ? waits_legacy_track(w, source, d.device)
+		       : waits_track_of(w, source, a->stream, r->key, ts);
 	r->flags |= d.guessed && (null || own) ? ASSAY_REC_GUESSED : 0;
 	if (track != ASSAY_NO_ROW)
 		set_stream(w, r, track);
@@ -800,17 +819,17 @@ static void add_host_calls(waits *w)
 	}
 }
 
-/* Waits that no lost call can have changed. Not those inside of graphs: what is in one may have
+/* Calls that no lost call can have changed. Not waits inside of graphs: what is in one may have
  * been changed in more ways than are followed. And events of which no record can be lost. */
 static void trust_whole(waits *w)
 {
 	for (size_t i = 0; i < w->recs.n; i++) {
 		assay_sweep_rec *r = &w->recs.p[i];
-		bool asks = r->op == ASSAY_OP_WAIT || r->op == ASSAY_OP_EVENT_SYNC;
-		if ((!asks && r->op != ASSAY_OP_CREATE) || r->thread == ASSAY_NO_ROW)
+		if (r->op == ASSAY_OP_LAUNCH || r->op == ASSAY_OP_WAIT_INSIDE ||
+		    r->thread == ASSAY_NO_ROW)
 			continue;
 		uint32_t source = assay_track_group(w->t, r->thread);
-		if (!asks)
+		if (r->op == ASSAY_OP_CREATE)
 			r->arg = (uint64_t)waits_whole_after(w, source, r->key);
 		else if (waits_is_whole(w, source, r->exit))
 			r->flags |= ASSAY_REC_WHOLE;

@@ -197,13 +197,16 @@ static bool may_be_joined(const waits_ends *e, uint32_t i)
 }
 
 /* HIP's streams are known by their addresses: one may be another stream's since calls that were not
- * recorded, if the wait for it did not last as long as the work did. */
+ * recorded, if the wait for it did not last as long as the work did, or was as short as one for
+ * nothing while the work ended. */
 static bool may_be_another(const waits *w, uint32_t i)
 {
 	const assay_wait_table *t = &w->t->wait;
 	uint32_t p = t->producer_gpu[i];
-	return t->kind[i] == ASSAY_WAIT_STREAM_SYNC && p != ASSAY_NO_ROW && is_of_hip(w, i) &&
-	       assay_gpu_end(&w->t->gpu, p) > over_at(w, i);
+	if (t->kind[i] != ASSAY_WAIT_STREAM_SYNC || p == ASSAY_NO_ROW || !is_of_hip(w, i))
+		return false;
+	int64_t end = assay_gpu_end(&w->t->gpu, p);
+	return end > over_at(w, i) || (end > t->ts[i] && t->dur[i] <= ASSAY_SWEEP_BARE);
 }
 
 /* Calls that were not recorded may have put more in front of a wait than is known, but nothing that

@@ -655,8 +655,8 @@ TEST(a_thread_may_have_chosen_its_device_before_the_recording)
 	return 0;
 }
 
-/* A wait for a stream whose work lasts until then. */
-static uint8_t class_of_sync(int64_t end, bool missing)
+/* A wait for a stream from 20 us on, for so long; the work lasts until then. */
+static uint8_t class_of_sync(int64_t dur, int64_t end, bool missing)
 {
 	const row rows[] = {
 		{"hipLaunchKernel", "\"stream\": \"0x100\"", 0, 1, 5000, end, 0, 0, 0, 0, 0},
@@ -664,6 +664,7 @@ static uint8_t class_of_sync(int64_t end, bool missing)
 	};
 	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
 	list_device(run, 0);
+	run->part.t.host.dur[1] = dur;
 	if (missing)
 		miss_calls(run);
 	assay_waits(run);
@@ -672,12 +673,15 @@ static uint8_t class_of_sync(int64_t end, bool missing)
 	return class;
 }
 
-TEST(an_address_may_be_another_streams_where_calls_are_missing_and_the_wait_was_over_first)
+TEST(an_address_may_be_another_streams_where_calls_are_missing_and_the_wait_was_over_first_or_short)
 {
-	CHECK_EQ(class_of_sync(29000, false), ASSAY_WAIT_IS_EXACT);
-	CHECK_EQ(class_of_sync(31000, false), ASSAY_WAIT_IS_EXACT); /* clocks differ as much */
-	CHECK_EQ(class_of_sync(29000, true), ASSAY_WAIT_IS_EXACT);
-	CHECK_EQ(class_of_sync(31000, true), ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(class_of_sync(10000, 29000, false), ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(class_of_sync(10000, 31000, false), ASSAY_WAIT_IS_EXACT); /* clocks differ so */
+	CHECK_EQ(class_of_sync(20000, 39000, true), ASSAY_WAIT_IS_LIKELY); /* as one for nothing */
+	CHECK_EQ(class_of_sync(20001, 39000, true), ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(class_of_sync(20001, 41000, true), ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(class_of_sync(10000, 20000, true), ASSAY_WAIT_IS_EXACT); /* it was over */
+	CHECK_EQ(class_of_sync(10000, 20001, true), ASSAY_WAIT_IS_LIKELY);
 	return 0;
 }
 

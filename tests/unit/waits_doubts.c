@@ -18,8 +18,9 @@ static void made(program *p, uint64_t key, uint32_t track, uint32_t flags)
 	placed(on(p, ASSAY_OP_STREAM_CREATE, key, ASSAY_NO_HANDLE), track)->flags = flags;
 }
 
-/* Work in blocking stream 13, then something, then a wait for default stream 7. */
-static const assay_sweep_wait *wait_for_default(program *p, assay_sweep_op between)
+/* Work in blocking stream 13, then something, then a wait for default stream 7; whole: no call was
+ * lost. */
+static const assay_sweep_wait *wait_for_default(program *p, assay_sweep_op between, uint32_t whole)
 {
 	made(p, 1, 13, 0);
 	made(p, 2, 7, ASSAY_REC_LEGACY);
@@ -29,7 +30,7 @@ static const assay_sweep_wait *wait_for_default(program *p, assay_sweep_op betwe
 	if (between != ASSAY_OP_COUNT)
 		call(p, between, 6);
 	assay_sweep_rec *r = placed(on(p, ASSAY_OP_STREAM_SYNC, 7, ASSAY_NO_HANDLE), 7);
-	r->flags = ASSAY_REC_LEGACY;
+	r->flags = ASSAY_REC_LEGACY | whole;
 	r->exit = 2 * LONG + 5;
 	run(p);
 	return &p->wait[0];
@@ -38,15 +39,46 @@ static const assay_sweep_wait *wait_for_default(program *p, assay_sweep_op betwe
 TEST(a_default_stream_waits_for_streams_that_are_blocking)
 {
 	program p = {0};
-	const assay_sweep_wait *w = wait_for_default(&p, ASSAY_OP_COUNT);
+	const assay_sweep_wait *w = wait_for_default(&p, ASSAY_OP_COUNT, ASSAY_REC_WHOLE);
 	CHECK(w->producer_row == 5 && w->class == ASSAY_WAIT_IS_EXACT);
+	return 0;
+}
+
+TEST(a_lost_call_may_have_ended_the_stream_that_a_default_stream_waits_for)
+{
+	program p = {0};
+	const assay_sweep_wait *w = wait_for_default(&p, ASSAY_OP_COUNT, 0);
+	CHECK(w->producer_row == 5 && w->class == ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(w->why, ASSAY_WAIT_BY_LOSSES);
+	return 0;
+}
+
+/* Blocking stream S2 without work, which may be of any device, waits for work of device 1 after the
+ * default stream of device 0 looked at it. */
+TEST(a_stream_of_unknown_device_may_come_to_stand_in_front_of_a_default_stream)
+{
+	program p = {0};
+	on(&p, ASSAY_OP_STREAM_CREATE, 1, S2)->device = -1;
+	work(&p, 2, 0, 20, 25);
+	record(&p, 3, B, 0)->flags = ASSAY_REC_WHOLE;
+	work(&p, 4, S3, 40, LONG)->device = 1;
+	record(&p, 5, A, S3)->device = 1;
+	assay_sweep_rec *w = wait(&p, 6, S2, A);
+	w->device = -1;
+	w->flags = ASSAY_REC_WHOLE;
+	record(&p, 7, B, 0)->flags = ASSAY_REC_WHOLE;
+	event_call(&p, ASSAY_OP_EVENT_SYNC, 8, B)->flags = ASSAY_REC_WHOLE;
+	run(&p);
+	CHECK(p.wait[0].class == ASSAY_WAIT_IS_EXACT && p.wait[0].producer_row == 4);
+	CHECK(p.wait[1].class == ASSAY_WAIT_IS_LIKELY && p.wait[1].producer_row == 2);
+	CHECK_EQ(p.wait[1].why, ASSAY_WAIT_BY_DEFAULT);
 	return 0;
 }
 
 TEST(a_stream_that_was_destroyed_may_be_the_one_that_is_waited_for)
 {
 	program p = {0};
-	const assay_sweep_wait *w = wait_for_default(&p, ASSAY_OP_STREAM_DESTROY);
+	const assay_sweep_wait *w = wait_for_default(&p, ASSAY_OP_STREAM_DESTROY, ASSAY_REC_WHOLE);
 	CHECK(w->producer_row == 5 && w->class == ASSAY_WAIT_IS_LIKELY);
 	CHECK_EQ(w->why, ASSAY_WAIT_BY_DEFAULT);
 	return 0;

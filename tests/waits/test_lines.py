@@ -49,6 +49,7 @@ class Trace:
         self.corr += 1
 
     def work(self, s, start, end, corr, copy=None):
+        s.ran = True
         self.works.append(machine.Work(f"k{len(self.works)}", s, corr, start * US, (end - start) * US, copy))
 
     def launch(self, s, start, end, **how):
@@ -112,7 +113,7 @@ def order_of_calls():
     return t, t.wait(other), "likely", "order_of_calls", k
 
 
-@line("| `uncounted_losses` | the same recording shows work that a lost call may have put in front of the wait |")
+@line("| `uncounted_losses` | the same recording shows work that a lost call may have put in front of the wait, or taken away |")
 def uncounted_losses():
     t = Trace()
     s, other = t.stream(made=True), t.stream(made=True)
@@ -430,6 +431,61 @@ def gone():
     k = t.launch(s, 150, 400)
     t.call("StreamDestroy", stream=s)
     return t, t.until("DeviceSynchronize", 405), "exact", None, k
+
+
+@line("In a recording that may miss calls a stream may have ended while its work ran: what the default stream is said to wait for there is `likely`.")
+def lost_end_and_beginning():
+    t = Trace()
+    s, other = t.stream(made=True, blocking=True), t.stream(made=True)
+    k = t.launch(s, 150, 400)
+    t.launch(other, 150, 398)
+    t.lose()
+    return t, t.sync(t.default[0], 405), "likely", "uncounted_losses", k
+
+
+@line("and so is one in which that ended, if it took no longer than one for nothing (20 us).")
+def another_by_address():
+    t = Trace()
+    s = t.stream(made=True)
+    k = t.launch(s, 115, 155)
+    t.lose()
+    return t, t.sync(s, 160, at=150), "likely", "uncounted_losses", k
+
+
+@line("a wait for it that returned before the work named was over is `likely`, and so is one in which that ended")
+def held_up_by_address():
+    t = Trace()
+    s = t.stream(made=True)
+    k = t.launch(s, 115, 175)
+    t.lose()
+    return t, t.sync(s, 180, at=150), "exact", None, k
+
+
+def lost_end():
+    """The default stream does not wait for what goes on in a stream that was destroyed by a call that was lost, or does."""
+    t = Trace("capture_hip")
+    s = t.stream(made=True, blocking=True)
+    other = t.stream(made=True)
+    k = t.launch(s, 150, 400)
+    t.launch(other, 150, 398)  # times do not tell which of the two it was
+    t.lose()
+    t.lost = 1
+    return t, s, k
+
+
+@line("A stream whose end no call tells ended when the recorder's table of streams says, or before another was made at its address.")
+def end_by_table():
+    t, s, k = lost_end()
+    s.gone = t.now + 5 * US
+    return t, t.sync(t.default[0], 405), "likely", "default_stream", k
+
+
+@line("A stream whose end no call tells ended when the recorder's table of streams says, or before another was made at its address.")
+def end_by_address():
+    t, s, k = lost_end()
+    new = t.stream(handle=s.handle, made=True)
+    new.made = t.now + 500
+    return t, t.sync(t.default[0], 405), "likely", "default_stream", k
 
 
 @line("A stream is blocking when its creation or the table of streams says so.")
