@@ -279,7 +279,7 @@ static bool is_event(assay_json j)
 	while (assay_json_member(&j, &key)) {
 		if (assay_str_is(key, "ph"))
 			return assay_json_peek(&j) == '"';
-		if (!assay_json_skip(&j, NULL))
+		if (assay_str_is(key, "traceEvents") || !assay_json_skip(&j, NULL))
 			return false;
 	}
 	return false;

@@ -333,14 +333,23 @@ static void add_host(chrome_worker *w, const chrome_event *ev, assay_host_kind k
 
 /* Up to PyTorch 1.11 the profiler's own ranges were operators like any other; they last while
  * other threads work for the one they are on. */
+static bool is_range(assay_str name)
+{
+	switch (name.n ? name.p[0] : 0) { /* nearly all begin otherwise */
+	case 'P':
+		return assay_str_starts(name, "ProfilerStep#");
+	case 'O':
+		return assay_str_starts(name, "Optimizer.step#") ||
+		       assay_str_starts(name, "Optimizer.zero_grad#");
+	case 'e':
+		return assay_str_starts(name, "enumerate(DataLoader)#");
+	}
+	return false;
+}
+
 static assay_host_kind host_kind_of(const chrome_event *ev, assay_host_kind kind)
 {
-	static const char *const ranges[] = {"ProfilerStep#", "Optimizer.step#",
-					     "Optimizer.zero_grad#", "enumerate(DataLoader)#"};
-	for (size_t i = 0; kind == ASSAY_HOST_OP && i < ASSAY_COUNT_OF(ranges); i++)
-		if (assay_str_starts(ev->name, ranges[i]))
-			return ASSAY_HOST_ANNOTATION;
-	return kind;
+	return kind == ASSAY_HOST_OP && is_range(ev->name) ? ASSAY_HOST_ANNOTATION : kind;
 }
 
 static void add_gpu(chrome_worker *w, const chrome_event *ev, assay_gpu_kind kind)
