@@ -145,6 +145,16 @@ int64_t assay_stalled_part(const assay_run *run, const assay_find_ctx *c);
 void assay_findings(assay_run *run, const assay_window *w, const assay_order *order,
 		    assay_worth *worth, struct assay_hole_search *holes);
 
+/* The same in three parts. The first finders go by what the run is at the start: strings may be
+ * added to it meanwhile, and what operators take may be found out. */
+typedef struct assay_finding_search assay_finding_search;
+assay_finding_search *assay_findings_start(const assay_run *run, const assay_window *w,
+					   const assay_order *order, assay_worth *worth,
+					   struct assay_hole_search *holes);
+void assay_findings_first(assay_finding_search *s);
+/* s is gone afterwards; run NULL: nobody wants them. */
+void assay_findings_end(assay_finding_search *s, assay_run *run);
+
 /* "CUDA_LAUNCH_BLOCKING=1 is set"; NULL: no variable switches the mode on. */
 const char *assay_mode_words(const assay_run *run, assay_arena *a, assay_mode mode);
 

@@ -11,12 +11,14 @@
 #include "base/sort.h"
 #include "base/test.h"
 
+/* The first ones need nothing of what compute.h tells, and add no strings. */
+static const assay_finder *const first_finders[] = {&assay_find_idle, &assay_find_alloc};
+
 static const assay_finder *const finders[] = {
-	&assay_find_idle,       &assay_find_alloc,     &assay_find_busy,     &assay_find_streams,
-	&assay_find_compute,    &assay_find_optimizer, &assay_find_late,     &assay_find_ranks,
-	&assay_find_slow_links, &assay_find_shared,    &assay_find_launches, &assay_find_modes,
-	&assay_find_heavy,      &assay_find_one_hot,   &assay_find_detours,  &assay_find_trials,
-	&assay_find_graphs,     &assay_find_missing,
+	&assay_find_busy,     &assay_find_streams, &assay_find_compute,    &assay_find_optimizer,
+	&assay_find_late,     &assay_find_ranks,   &assay_find_slow_links, &assay_find_shared,
+	&assay_find_launches, &assay_find_modes,   &assay_find_heavy,      &assay_find_one_hot,
+	&assay_find_detours,  &assay_find_trials,  &assay_find_graphs,     &assay_find_missing,
 };
 
 enum { STEADY_STEPS = 3 }; /* fewer say nothing of every step */
@@ -367,33 +369,69 @@ static void add_nothing_large(const assay_find_ctx *c)
 			.fact = {"the split of the main device's time"}});
 }
 
+struct assay_finding_search {
+	assay_arena scratch;
+	assay_run view;
+	struct assay_found_list list;
+	assay_lock_look lock;
+	assay_find_ctx c;
+};
+
+assay_finding_search *assay_findings_start(const assay_run *run, const assay_window *w,
+					   const assay_order *order, assay_worth *worth,
+					   struct assay_hole_search *holes)
+{
+	assay_arena scratch = {0};
+	assay_finding_search *s = assay_alloc(&scratch, sizeof *s);
+	s->scratch = scratch;
+	s->view = assay_run_view(run, &s->scratch);
+	s->c = (assay_find_ctx){.w = w,
+				.order = order,
+				.worth = worth,
+				.holes = holes,
+				.lock = &s->lock,
+				.frames = assay_own_frames_find(run, &s->scratch),
+				.steps = w->steps >= STEADY_STEPS ? w->steps : 0,
+				.whole = assay_window_length(w),
+				.framework = framework_of(run),
+				.vendor = vendor_of(run),
+				.list = &s->list,
+				.scratch = &s->scratch};
+	s->c.now = s->c.steps ? s->c.whole / (int64_t)s->c.steps : s->c.whole;
+	return s;
+}
+
+void assay_findings_first(assay_finding_search *s)
+{
+	for (size_t i = 0; i < ASSAY_COUNT_OF(first_finders); i++)
+		first_finders[i]->find(&s->view, &s->c);
+}
+
+static void find_rest(assay_finding_search *s, assay_run *run)
+{
+	for (size_t i = 0; i < ASSAY_COUNT_OF(finders); i++)
+		finders[i]->find(run, &s->c);
+	if (!s->list.found.n && s->c.whole > 0)
+		add_nothing_large(&s->c);
+	order_found(run, &s->c);
+	fill_verdicts(run, &s->c);
+}
+
+void assay_findings_end(assay_finding_search *s, assay_run *run)
+{
+	if (run)
+		find_rest(s, run);
+	assay_vec_free(&s->list.found);
+	assay_arena scratch = s->scratch;
+	assay_arena_free(&scratch);
+}
+
 void assay_findings(assay_run *run, const assay_window *w, const assay_order *order,
 		    assay_worth *worth, struct assay_hole_search *holes)
 {
-	assay_arena scratch = {0};
-	struct assay_found_list list = {.found = {0}};
-	assay_lock_look lock = {0};
-	assay_find_ctx c = {.w = w,
-			    .order = order,
-			    .worth = worth,
-			    .holes = holes,
-			    .lock = &lock,
-			    .frames = assay_own_frames_find(run, &scratch),
-			    .steps = w->steps >= STEADY_STEPS ? w->steps : 0,
-			    .whole = assay_window_length(w),
-			    .framework = framework_of(run),
-			    .vendor = vendor_of(run),
-			    .list = &list,
-			    .scratch = &scratch};
-	c.now = c.steps ? c.whole / (int64_t)c.steps : c.whole;
-	for (size_t i = 0; i < ASSAY_COUNT_OF(finders); i++)
-		finders[i]->find(run, &c);
-	if (!list.found.n && c.whole > 0)
-		add_nothing_large(&c);
-	order_found(run, &c);
-	fill_verdicts(run, &c);
-	assay_vec_free(&list.found);
-	assay_arena_free(&scratch);
+	assay_finding_search *s = assay_findings_start(run, w, order, worth, holes);
+	assay_findings_first(s);
+	assay_findings_end(s, run);
 }
 
 static assay_window test_window(assay_run *run)

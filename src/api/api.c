@@ -105,11 +105,16 @@ static void find_places(void *arg)
 	assay_rule_names_free(&rules);
 }
 
-static void beside_start(struct beside_waits *b, assay_run *run, assay_halfway *out, bool walks)
+static unsigned threads_worth(const assay_run *run)
 {
 	enum { ROWS_WORTH_A_THREAD = 20000 };
+	return run->part.t.gpu.n < ROWS_WORTH_A_THREAD ? 1 : assay_run_threads(run);
+}
+
+static void beside_start(struct beside_waits *b, assay_run *run, assay_halfway *out, bool walks)
+{
 	const assay_tables *t = &run->part.t;
-	unsigned threads = t->gpu.n < ROWS_WORTH_A_THREAD ? 1 : assay_run_threads(run);
+	unsigned threads = threads_worth(run);
 	*b = (struct beside_waits){.run = run, .out = out, .walks = walks};
 	b->view.part.t = *t;
 	b->view.part.strings = run->part.strings;
@@ -223,10 +228,47 @@ static bool find_work(assay_run *run, const assay_report_opts *opts, assay_halfw
 	return true;
 }
 
+/* How far operators are from what the device can do, and the run's figures, are found beside the
+ * first findings. */
+struct beside_findings {
+	assay_run *run;
+	const assay_report_opts *opts;
+	const assay_halfway *half;
+	assay_err *err;
+	bool ok;
+};
+
+static void find_figures(void *arg)
+{
+	struct beside_findings *b = arg;
+	const assay_window *window = &b->half->window;
+	assay_counters(b->run);
+	b->ok = assay_compute(b->run, &b->half->order, window, b->opts->rates, b->err);
+	if (!b->ok)
+		return;
+	assay_metrics(b->run, b->opts, window);
+	assay_checks(b->run);
+	assay_budget(b->run, window);
+	assay_steady(b->run, window);
+}
+
+static bool find_worth_changing(assay_run *run, const assay_report_opts *opts, assay_halfway *half,
+				assay_hole_search *holes, assay_err *err)
+{
+	struct beside_findings b = {.run = run, .opts = opts, .half = half, .err = err};
+	assay_beside figures;
+	assay_finding_search *s =
+		assay_findings_start(run, &half->window, &half->order, half->worth, holes);
+	assay_beside_start(&figures, threads_worth(run), find_figures, &b);
+	assay_findings_first(s);
+	assay_beside_join(&figures);
+	assay_findings_end(s, b.ok ? run : NULL);
+	return b.ok;
+}
+
 static bool analyze_job(assay_run *run, const assay_report_opts *opts, assay_halfway *half,
 			assay_err *err)
 {
-	const assay_order *order = &half->order;
 	assay_window *window = &half->window;
 	assay_hole_search holes;
 	run->report_top = opts->top ? opts->top : 20;
@@ -235,19 +277,10 @@ static bool analyze_job(assay_run *run, const assay_report_opts *opts, assay_hal
 	assay_ranks(run);
 	if (!half->worth)
 		start_worth(run, opts, half);
-	assay_window_add_causes(run, order, window);
+	assay_window_add_causes(run, &half->order, window);
 	assay_hole_search_start(&holes, run, window);
-	bool ok = find_work(run, opts, half, err);
-	if (ok)
-		assay_counters(run);
-	ok = ok && assay_compute(run, order, window, opts->rates, err);
-	if (ok) {
-		assay_metrics(run, opts, window);
-		assay_checks(run);
-		assay_budget(run, window);
-		assay_steady(run, window);
-		assay_findings(run, window, order, half->worth, &holes);
-	}
+	bool ok = find_work(run, opts, half, err) &&
+		  find_worth_changing(run, opts, half, &holes, err);
 	assay_hole_search_end(&holes);
 	if (!ok)
 		return false;
