@@ -331,12 +331,14 @@ struct totals {
 };
 
 enum { BLOCK = 1024 }; /* gaps that a thread splits in one go */
+enum { EARLY = 8 };    /* of so many blocks one tells how many parts there will be */
 
 struct splitting {
 	assay_run *run;
 	struct splitter *splitter; /* by worker */
 	assay_idle_lines lines;
 	struct totals *sum; /* by device */
+	uint64_t blocks;
 };
 
 static void split_block(void *ctx, unsigned worker, uint64_t block)
@@ -373,7 +375,6 @@ static bool take_block(void *ctx, unsigned worker, uint64_t block)
 	struct splitting *x = ctx;
 	const struct splitter *f = &x->splitter[worker];
 	assay_tables *t = &x->run->part.t;
-	(void)block;
 	assay_reserve(t, ASSAY_T_gap_part, f->parts.n);
 	for (size_t i = 0; i < f->parts.n; i++)
 		add_part(t, &f->parts.p[i], &x->sum[t->gap.device[f->parts.p[i].gap]]);
@@ -381,6 +382,8 @@ static bool take_block(void *ctx, unsigned worker, uint64_t block)
 		const struct at_line *l = &f->lines.p[i];
 		assay_idle_lines_add(&x->lines, l->device, l->cause, l->stack, l->sample, l->dur);
 	}
+	if (block == x->blocks / EARLY) /* the rest will be much like it */
+		assay_reserve(t, ASSAY_T_gap_part, t->gap_part.n * (EARLY - 1) * 33 / 32);
 	return true;
 }
 
@@ -391,7 +394,7 @@ static struct totals *split_gaps(struct finder *f, size_t devices)
 	uint64_t blocks = (gaps->n + BLOCK - 1) / BLOCK;
 	unsigned threads = assay_run_threads(f->run);
 	threads = threads < blocks ? threads : blocks ? (unsigned)blocks : 1;
-	struct splitting x = {.run = f->run};
+	struct splitting x = {.run = f->run, .blocks = blocks};
 	x.splitter = assay_alloc(&f->scratch, threads * sizeof *x.splitter);
 	x.sum = assay_alloc(&f->scratch, (devices + 1) * sizeof *x.sum);
 	for (unsigned i = 0; i < threads; i++) {

@@ -13,6 +13,7 @@
 #include "api/captures.h"
 #include "api/job.h"
 #include "api/query.h"
+#include "base/arena.h"
 #include "base/beside.h"
 #include "model/run.h"
 #include "model/sound.h"
@@ -33,18 +34,22 @@ bool assay_run_read(assay_run *run, const char *path, assay_err *err)
 	return ok;
 }
 
+static bool has_planes(const assay_run *run)
+{
+	for (uint32_t i = 0; i < run->part.t.source.n; i++)
+		if (assay_has_trait(run, i, ASSAY_TRAIT_PLANES))
+			return true;
+	return false;
+}
+
 /* Modules and operators of XLA are what its profiles are about. Of other runs only who asks for
  * them pays for scopes. */
 static void derive_xla(assay_run *run)
 {
-	const assay_source_table *s = &run->part.t.source;
-	for (uint32_t i = 0; i < s->n; i++) {
-		if (!assay_has_trait(run, i, ASSAY_TRAIT_PLANES))
-			continue;
-		assay_scopes(run, NULL);
-		assay_derive(run);
+	if (!has_planes(run))
 		return;
-	}
+	assay_scopes(run, NULL);
+	assay_derive(run);
 }
 
 bool assay_opts_take(assay_report_opts *opts, const assay_report_opts *given, assay_err *err)
@@ -217,6 +222,29 @@ static bool tell_part(assay_run *run, const assay_report_opts *opts, const char 
 	return true;
 }
 
+/* Numbers and arguments of operators have told what they can when their work is known; only scopes
+ * and writers ask for them again. A sixth of all memory of a report may be theirs. */
+static bool drops_numbers(const assay_run *run)
+{
+	return run->lean && !has_planes(run);
+}
+
+static void drop_before_work(assay_op_table *op)
+{
+	assay_pages_free(op->external);
+	assay_pages_free(op->fwd_thread);
+	op->external = NULL;
+	op->fwd_thread = NULL;
+}
+
+static void drop_behind_work(assay_op_table *op, assay_host_table *host)
+{
+	assay_pages_free(op->seq);
+	assay_pages_free(host->args);
+	op->seq = NULL;
+	host->args = NULL;
+}
+
 /* What operators do. */
 static bool find_work(assay_run *run, const assay_report_opts *opts, assay_halfway *half,
 		      assay_err *err)
@@ -225,6 +253,8 @@ static bool find_work(assay_run *run, const assay_report_opts *opts, assay_halfw
 		return false;
 	assay_ops(run, &half->order, &half->places);
 	assay_op_places_free(&half->places);
+	if (drops_numbers(run))
+		drop_behind_work(&run->part.t.op, &run->part.t.host);
 	return true;
 }
 
@@ -308,6 +338,8 @@ bool assay_analyze_rest(assay_run *run, const assay_report_opts *opts, assay_nee
 		assay_ranks(run);
 	if (needs <= ASSAY_NEEDS_STEPS)
 		return true;
+	if (drops_numbers(run))
+		drop_before_work(&run->part.t.op);
 	return (needs == ASSAY_NEEDS_FINDINGS ? analyze_job : prepare_job)(run, opts, half, err);
 }
 

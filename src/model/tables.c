@@ -168,8 +168,10 @@ void assay_reserve(assay_tables *t, assay_table_id id, size_t more)
 		MANY = 4096
 	}; /* rows: of most tables of a small trace, and of large ones */
 	size_t cap = !h->cap ? FEW : h->cap < MANY ? MANY : h->cap * 2;
-	while (cap - h->n < more)
-		cap *= 2;
+	/* Who asks for many at once knows how many come. A huge page that is only begun is all
+	 * taken, so there is no more room than that. */
+	if (cap - h->n < more)
+		cap = (h->n + more + MANY - 1) / MANY * MANY;
 	for (size_t c = 0; c < assay_table_infos[id].cols; c++) {
 		void **col = column(t, id, c);
 		size_t width = assay_table_infos[id].col[c].width;
@@ -264,6 +266,20 @@ void assay_tables_free(assay_tables *t)
 {
 	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
 		assay_table_free(t, id);
+}
+
+TEST(room_doubles_or_is_what_was_asked_for)
+{
+	assay_tables t = {0};
+	assay_reserve(&t, ASSAY_T_gap_part, 1);
+	CHECK_EQ(t.gap_part.cap, 32);
+	assay_reserve(&t, ASSAY_T_gap_part, 1000001);
+	CHECK(t.gap_part.cap > 1000000 && t.gap_part.cap < 1010000);
+	size_t cap = t.gap_part.n = t.gap_part.cap;
+	assay_reserve(&t, ASSAY_T_gap_part, 1);
+	CHECK_EQ(t.gap_part.cap, 2 * cap);
+	assay_tables_free(&t);
+	return 0;
 }
 
 TEST(rows_of_one_table_are_copied_behind_others)
