@@ -206,23 +206,26 @@ static void set_families(struct side *s)
 	}
 }
 
-/* Work of one name on the main device: a kernel, or what an operator caused. */
-static void add_work(const struct side *s, assay_names *names, assay_sid name, uint32_t step,
-		     int64_t dur)
+static assay_name_sum *sum_of(const struct side *s, assay_names *names, assay_sid name)
 {
 	assay_name_sum *sum = assay_names_find(names, name);
-	if (!sum) {
-		const char *text = assay_dup(s->text, assay_text(s->run, name));
-		sum = assay_names_put(names, name, text, text);
-	}
-	assay_name_sum_add(sum, step, dur);
+	if (sum)
+		return sum;
+	const char *text = assay_dup(s->text, assay_text(s->run, name));
+	return assay_names_put(names, name, text, text);
 }
 
-/* The operator that caused a row of gpu; 0 when none is known. */
-static assay_sid operator_of(const assay_tables *t, uint32_t gpu)
+/* The call of an operator that caused a row of gpu, which may cause several, counts once. */
+static void add_operator(struct side *s, bool *counted, uint32_t gpu, uint32_t step, int64_t dur)
 {
+	const assay_tables *t = &s->run->part.t;
 	uint32_t call = gpu < t->gpu_op.n ? t->gpu_op.call[gpu] : ASSAY_NO_ROW;
-	return call == ASSAY_NO_ROW ? 0 : t->op_shape.name[t->op_call.shape[call]];
+	assay_sid name = call == ASSAY_NO_ROW ? 0 : t->op_shape.name[t->op_call.shape[call]];
+	if (!name)
+		return;
+	(counted[call] ? assay_name_sum_add_time : assay_name_sum_add)(sum_of(s, &s->ops, name),
+								       step, dur);
+	counted[call] = true;
 }
 
 /* Work comes in order of time, so a kernel's step is over when its next one begins. */
@@ -231,6 +234,8 @@ static void work_series(struct side *s)
 	const assay_gpu_table *gpu = &s->run->part.t.gpu;
 	const assay_order_device *d = &s->order.device.p[s->window.device];
 	bool stepped = s->run->part.t.step_time.n > 0;
+	assay_arena scratch = {0};
+	bool *counted = assay_alloc(&scratch, s->run->part.t.op_call.n + 1);
 	uint32_t hint = 0;
 	for (size_t i = d->first; i < d->first + d->n; i++) {
 		uint32_t g = s->order.row[i], step = 0;
@@ -241,10 +246,8 @@ static void work_series(struct side *s)
 			hint = step;
 		}
 		int64_t dur = assay_gpu_end(gpu, g) - gpu->ts[g];
-		assay_sid operator= operator_of(&s->run->part.t, g);
-		add_work(s, &s->kernels, gpu->name[g], step, dur);
-		if (operator)
-			add_work(s, &s->ops, operator, step, dur);
+		assay_name_sum_add(sum_of(s, &s->kernels, gpu->name[g]), step, dur);
+		add_operator(s, counted, g, step, dur);
 		assay_diff_line(&s->lines, s->run,
 				assay_call_stack(&s->run->part.t, s->run->part.t.launch.host[g]),
 				step, dur, s->text);
@@ -252,6 +255,7 @@ static void work_series(struct side *s)
 	assay_names_end(&s->kernels, s->window.steps);
 	assay_names_end(&s->ops, s->window.steps);
 	assay_names_end(&s->lines, s->window.steps);
+	assay_arena_free(&scratch);
 }
 
 /* Gaps of a device come in order of time. */

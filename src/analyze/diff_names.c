@@ -33,11 +33,16 @@ static void next_step(assay_name_sum *k, uint32_t step)
 	k->now = 0;
 }
 
-void assay_name_sum_add(assay_name_sum *k, uint32_t step, int64_t ns)
+void assay_name_sum_add_time(assay_name_sum *k, uint32_t step, int64_t ns)
 {
 	if (k->step != step)
 		next_step(k, step);
 	k->now += (double)ns;
+}
+
+void assay_name_sum_add(assay_name_sum *k, uint32_t step, int64_t ns)
+{
+	assay_name_sum_add_time(k, step, ns);
 	k->count++;
 }
 

@@ -24,7 +24,8 @@ typedef struct assay_names {
 assay_name_sum *assay_names_find(const assay_names *s, uint64_t key);
 /* Gives a key its sum: the one that is called the same, else a new one. Texts must outlive s. */
 assay_name_sum *assay_names_put(assay_names *s, uint64_t key, const char *same, const char *name);
-/* Times come step by step. */
+/* Times come step by step; a further one of what is counted already counts as none. */
+void assay_name_sum_add_time(assay_name_sum *k, uint32_t step, int64_t ns);
 void assay_name_sum_add(assay_name_sum *k, uint32_t step, int64_t ns);
 /* After the last one; steps without a name count as 0. */
 void assay_names_end(assay_names *s, uint64_t steps);

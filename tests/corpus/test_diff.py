@@ -28,6 +28,9 @@ def main():
     tap.ok("and its parts sum to it", all(abs(sum(p[k] for p in d["parts"]) - d["step"][k]) < 1 for k in ("a_ns", "b_ns")), d["parts"])
     names = {k["name"]: k["change"] for k in d["kernels"]}
     tap.ok("new and gone kernels are named", names.get("attn_fwd") == "added" and "removed" in names.values())
+    calls = {o["name"]: (o["a_count"], o["b_count"]) for o in d["ops"]}
+    tap.ok("operators are counted by their calls", calls["aten::mm"] == (96, 96) and
+           calls["aten::_scaled_dot_product_flash_attention"] == (24, 24), calls["aten::mm"])
     close = lambda x, y: abs(x - y) < 1
     tap.ok("families sum to kernels", close(sum(f["b_ns"] for f in d["families"]), sum(k["b_ns"] for k in d["kernels"])))
     tap.ok("attention differs", {"name": "attention", "a": "flash", "b": "flash_rocm"} in d["facts"], d["facts"])
