@@ -2,6 +2,25 @@
 #include "analyze/idle_sync.h"
 #include "analyze/idle_tell.h"
 #include "base/fmt.h"
+#include "base/sort.h"
+
+/* Did the device do next to nothing in the recording before most of the time in which submitted
+ * work did not start? Then it may well have been at work of which the recording knows nothing. */
+static bool is_from_before(const assay_run *run, const assay_find_ctx *c)
+{
+	enum { NEXT_TO_NOTHING = 16 }; /* pieces of work */
+	const assay_window *w = c->w;
+	uint32_t gap = w->longest[ASSAY_WHY_LAUNCH_LATENCY];
+	bool lead = w->lead[ASSAY_WHY_LAUNCH_LATENCY] * 2 > w->suspicious;
+	bool whole = gap != ASSAY_NO_ROW &&
+		     w->longest_part[ASSAY_WHY_LAUNCH_LATENCY] * 2 > w->suspicious;
+	if (!c->order || (!lead && !whole))
+		return false;
+	const assay_order_device *d = &c->order->device.p[w->device];
+	int64_t at = lead ? w->from : run->part.t.gap.ts[gap];
+	return assay_rows_until(c->order->row + d->first, d->n, run->part.t.gpu.ts, at) <
+	       NEXT_TO_NOTHING;
+}
 
 /* Work whose launch was back for a millisecond and more without beginning. */
 static void add_not_started(const assay_run *run, const assay_find_ctx *c)
@@ -9,16 +28,20 @@ static void add_not_started(const assay_run *run, const assay_find_ctx *c)
 	const assay_tables *t = &run->part.t;
 	uint32_t gap = c->w->longest[ASSAY_WHY_LAUNCH_LATENCY];
 	char longest[ASSAY_FMT];
+	bool before = is_from_before(run, c);
 	assay_found f = {
 		.id = "not_started",
 		.cause = assay_why_name[ASSAY_WHY_LAUNCH_LATENCY],
 		.total = c->w->suspicious,
 		.confidence = 0.5,
 		.follows = "contention",
-		.fix = "look for another process on the GPU, for work queued before the recording began, and for a device that was asleep: record from the start, with telemetry"};
-	f.text = assay_printf(c->scratch,
-			      "submitted work does not start for %s although the GPU is idle",
-			      assay_share_words(c, f.total));
+		.fix = before ? "begin to record a step earlier: the step before may still run, and is then no trouble; if it does not, look for another process on the GPU"
+			      : "look for another process on the GPU, for work queued before the recording began, and for a device that was asleep: record from the start, with telemetry"};
+	f.text = assay_printf(
+		c->scratch,
+		before ? "what was submitted first does not start for %s: the GPU is at work from before the recording, it seems"
+		       : "submitted work does not start for %s although the GPU is idle",
+		assay_share_words(c, f.total));
 	f.has_gap = gap != ASSAY_NO_ROW;
 	f.gap = gap;
 	if (f.has_gap)

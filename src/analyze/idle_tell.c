@@ -20,6 +20,7 @@ struct telling {
 	assay_why cause;    /* as it was measured; f.cause may know better */
 	assay_idle_name in; /* what the host was in */
 	bool stalls;        /* operators stand still wherever they are */
+	bool first_use;     /* calls in which the runtime sets itself up */
 	uint32_t at;        /* own call; ASSAY_NO_ROW */
 	assay_found f;
 };
@@ -67,6 +68,23 @@ static assay_why finer_cause(assay_str frame)
 	return ASSAY_WHY_HOST_PYTHON;
 }
 
+static bool is_of_memory(assay_str call)
+{
+	assay_call_does does = assay_call_meaning_of(call.p, call.n).does;
+	return does == ASSAY_DOES_ALLOC || does == ASSAY_DOES_FREE;
+}
+
+/* A call that takes too long for what it does: of those that wait, only one that takes or gives
+ * back memory is known to. */
+static bool sets_up(const assay_run *run, size_t part)
+{
+	const assay_gap_part_table *p = &run->part.t.gap_part;
+	uint32_t call = p->during[part];
+	return p->longest[part] >= ASSAY_FIRST_USE && call != ASSAY_NO_ROW &&
+	       (p->cause[part] == ASSAY_WHY_HOST_RUNTIME ||
+		is_of_memory(assay_text(run, run->part.t.host.name[call])));
+}
+
 /* Is most of it in calls in which the runtime sets itself up? */
 static bool is_first_use(const struct telling *s)
 {
@@ -77,7 +95,7 @@ static bool is_first_use(const struct telling *s)
 		    !assay_gap_in_window(&s->run->part.t.gap, s->c->w, p->gap[i]))
 			continue;
 		all += p->dur[i];
-		first += p->longest[i] >= ASSAY_FIRST_USE ? p->longest[i] : 0;
+		first += sets_up(s->run, i) ? p->longest[i] : 0;
 	}
 	return first * 2 > all;
 }
@@ -143,8 +161,10 @@ static const char *look_closer(struct telling *s)
 		return look_at_untraced(s);
 	case ASSAY_WHY_HOST_OP:
 		return look_at_stalls(s);
+	case ASSAY_WHY_HOST_SYNC:
 	case ASSAY_WHY_HOST_RUNTIME:
-		if (!is_first_use(s))
+		s->first_use = is_first_use(s);
+		if (!s->first_use)
 			return phrase;
 		s->f.fix = assay_why_advice(ASSAY_WHY_LAUNCH_CALL, s->c->framework, s->c->vendor);
 		return "while the runtime sets itself up (first use of a library or of code)";
@@ -292,10 +312,10 @@ static const char loads_code_advice[] =
 static const char *advice_of_call(const assay_find_ctx *c, const assay_found *f, assay_why cause)
 {
 	assay_str op = assay_str_of(f->where.op ? f->where.op : "");
-	assay_call_does does = assay_call_meaning_of(op.p, op.n).does;
-	if (cause == ASSAY_WHY_HOST_RUNTIME && does == ASSAY_DOES_LOAD && c->steps && !f->once)
+	bool loads = assay_call_meaning_of(op.p, op.n).does == ASSAY_DOES_LOAD;
+	if (cause == ASSAY_WHY_HOST_RUNTIME && loads && c->steps && !f->once)
 		return loads_code_advice;
-	if (cause == ASSAY_WHY_HOST_SYNC && (does == ASSAY_DOES_ALLOC || does == ASSAY_DOES_FREE))
+	if (cause == ASSAY_WHY_HOST_SYNC && is_of_memory(op))
 		return assay_why_advice(ASSAY_WHY_HOST_RUNTIME, c->framework, c->vendor);
 	return f->fix;
 }
@@ -364,7 +384,8 @@ static void tell_detour(struct telling *s)
 
 static void say_what_to_do(struct telling *s)
 {
-	s->f.fix = advice_of_call(s->c, &s->f, s->cause);
+	if (s->cause != ASSAY_WHY_HOST_SYNC || !s->first_use)
+		s->f.fix = advice_of_call(s->c, &s->f, s->cause);
 	if (s->cause == ASSAY_WHY_HOST_SYNC && s->at == ASSAY_NO_ROW && !s->f.follows)
 		assay_idle_weigh_read_backs(s->run, s->c, &s->f);
 	if (s->cause == ASSAY_WHY_HOST_OP && !s->stalls) {

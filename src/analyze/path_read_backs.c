@@ -195,6 +195,16 @@ static struct outer *begin_bare(struct search *s, struct rows_so_far *r, uint32_
 	return &s->op.p[s->op.n - 1];
 }
 
+/* Memory that is taken or given back waits for the device, too, and brings no value. */
+static bool waits_for_value(const assay_path_graph *g, uint32_t row)
+{
+	if (g->causes.cause[row] != ASSAY_WHY_HOST_SYNC)
+		return false;
+	assay_str name = assay_text(g->run, g->run->part.t.host.name[row]);
+	assay_call_does does = assay_call_meaning_of(name.p, name.n).does;
+	return does != ASSAY_DOES_ALLOC && does != ASSAY_DOES_FREE;
+}
+
 static void find_operators(struct search *s, uint32_t thread)
 {
 	const assay_path_graph *g = s->g;
@@ -222,8 +232,9 @@ static void find_operators(struct search *s, uint32_t thread)
 			rows.end = assay_host_end(h, row);
 		if (!in)
 			continue;
-		in->blocks |= g->causes.cause[row] == ASSAY_WHY_HOST_SYNC;
-		in->waits += g->causes.cause[row] == ASSAY_WHY_HOST_SYNC;
+		bool waits = waits_for_value(g, row);
+		in->blocks |= waits;
+		in->waits += waits;
 		at = assay_map_get(&s->at, row);
 		if (at != ASSAY_MAP_ABSENT)
 			add_launched(&in->what, &s->launched.p[at]);

@@ -141,8 +141,9 @@ static const char *steps_text(assay_printout *p)
 		s->warm_up[0]);
 	left = and_time(p, left,
 			assay_printf(&p->scratch,
-				     "%llu steps with other work (evaluation?) and what they part",
-				     (unsigned long long)s->other_work_steps[0]),
+				     "%llu step%s with other work (evaluation?) and what they part",
+				     (unsigned long long)s->other_work_steps[0],
+				     s->other_work_steps[0] == 1 ? "" : "s"),
 			s->other_work[0]);
 	left = and_time(p, left, "tail", s->tail[0]);
 	return assay_printf(&p->scratch, "%llu (%s%s)%s", (unsigned long long)s->steps[0],
@@ -392,7 +393,8 @@ static const char *trust_text(assay_printout *p)
 {
 	const assay_trust t = assay_trust_of(p->run);
 	char b[ASSAY_FMT], c[ASSAY_FMT];
-	const char *text = assay_printf(&p->scratch, "%s GPU events", assay_fmt_count(b, t.events));
+	const char *text = assay_printf(&p->scratch, "%s GPU event%s", assay_fmt_count(b, t.events),
+					t.events == 1 ? "" : "s");
 	if (t.events)
 		text = assay_printf(&p->scratch, "%s, %.1f%% linked", text,
 				    assay_percent((int64_t)t.linked, (int64_t)t.events));

@@ -64,7 +64,7 @@ def check_first_wait(driver, folder):
     page, good, err = write(folder, "first.html", traced(folder, "first", step, *launch(1, 0, 20000, 40), *work))
     load(driver, page)
     link = driver.execute_script("""
-        const card = [...document.querySelectorAll("#verdicts > li")].find((li) => li.textContent.includes("submitted work does not start"));
+        const card = [...document.querySelectorAll("#verdicts > li")].find((li) => li.textContent.includes("does not start"));
         const link = card?.querySelector("a.evidence");
         link?.click();
         return link?.getAttribute("href");""")
