@@ -12,7 +12,7 @@
 #include "envs/catalog.h"
 
 enum { PATH_BYTES = 1024 };
-#define NONE UINT32_MAX
+#define NONE ASSAY_ENV_NO_ROW
 
 const char *const assay_env_kind_name[] = {
 #define X(id, name, words) name,
@@ -226,15 +226,10 @@ static void place_plain(const assay_env_set *set, const struct tally *t, assay_e
 	row->why = "torch does not load it, programs without a search path of their own do";
 }
 
-static bool is_absence(assay_env_kind kind)
-{
-	return kind == ASSAY_ENV_ABSENT || kind == ASSAY_ENV_ADDED;
-}
-
 /* Within a group: what is missing, then what differs, then what nobody can tell. */
 static int rank(const assay_env_row *r)
 {
-	return is_absence(r->kind) ? 0 : r->kind == ASSAY_ENV_UNKNOWN ? 2 : 1;
+	return assay_env_is_absence(r->kind) ? 0 : r->kind == ASSAY_ENV_UNKNOWN ? 2 : 1;
 }
 
 static int row_order(const void *a, const void *b)
@@ -339,11 +334,6 @@ static void compare_path(assay_env_set *set, uint32_t path, int baseline, bool o
 	*assay_push(&out->rows) = row;
 }
 
-static bool is_difference(const assay_env_row *r)
-{
-	return r->kind != ASSAY_ENV_UNKNOWN;
-}
-
 static void set_cause(assay_env_result *out, uint32_t row, uint32_t cause)
 {
 	assay_env_row *r = &out->rows.p[row];
@@ -393,7 +383,7 @@ static uint32_t row_beside(const assay_env_set *set, const assay_env_result *out
 			   const assay_map *row_of, uint32_t path, const assay_env_row *row)
 {
 	uint32_t at = path == NONE ? ASSAY_MAP_ABSENT : assay_map_get(row_of, path);
-	if (at == ASSAY_MAP_ABSENT || !is_difference(&out->rows.p[at]) ||
+	if (at == ASSAY_MAP_ABSENT || !assay_env_is_difference(&out->rows.p[at]) ||
 	    split_of(set, &out->rows.p[at]) != split_of(set, row))
 		return NONE;
 	return at;
@@ -442,7 +432,7 @@ static void fold_versions(const assay_env_set *set, assay_env_result *out, const
 					sibling(set, row->path, places[k][0], places[k][1]), row);
 		if (at == NONE && assay_env_outer(row->path))
 			at = row_beside(set, out, row_of, package_of(set, row->path), row);
-		if (at != NONE && is_difference(row))
+		if (at != NONE && assay_env_is_difference(row))
 			set_cause(out, i, at);
 	}
 }
@@ -476,15 +466,15 @@ static void find_causes(assay_env_result *out)
 	for (size_t e = 0; e < n; e++) {
 		uint32_t cause = NONE;
 		for (uint32_t i = 0; i < out->rows.n && cause == NONE; i++)
-			if (is_difference(&out->rows.p[i]) && !out->rows.p[i].cause &&
+			if (assay_env_is_difference(&out->rows.p[i]) && !out->rows.p[i].cause &&
 			    !fnmatch(rule[e].cause, out->rows.p[i].path, 0))
 				cause = i;
 		for (uint32_t i = 0; i < out->rows.n && cause == NONE; i++)
-			if (is_difference(&out->rows.p[i]) &&
+			if (assay_env_is_difference(&out->rows.p[i]) &&
 			    !fnmatch(rule[e].cause, out->rows.p[i].path, 0))
 				cause = i;
 		for (uint32_t i = 0; cause != NONE && i < out->rows.n; i++)
-			if (is_difference(&out->rows.p[i]) &&
+			if (assay_env_is_difference(&out->rows.p[i]) &&
 			    !fnmatch(rule[e].path, out->rows.p[i].path, 0))
 				set_cause(out, i, cause);
 	}
@@ -539,7 +529,7 @@ static void find_clusters(assay_env_set *set, assay_env_result *out)
 			assay_sid v = assay_env_deviates(set, row, d)
 					      ? assay_env_cell(set, d, row->path_no)
 					      : row->a;
-			if (is_difference(row))
+			if (assay_env_is_difference(row))
 				s[d].hash = assay_hash(&v, sizeof v, s[d].hash);
 		}
 		uint32_t *count = assay_map_at(&size, s[d].hash);
@@ -565,142 +555,6 @@ static void find_clusters(assay_env_set *set, assay_env_result *out)
 	assay_map_free(&first);
 }
 
-/* What everything else is read under: something missing before something other. */
-static const assay_env_row *first_cause(const assay_env_result *out)
-{
-	const assay_env_row *best = NULL;
-	for (size_t i = 0; i < out->rows.n; i++) {
-		const assay_env_row *r = &out->rows.p[i];
-		if (!is_difference(r) || r->cause)
-			continue;
-		bool absence = is_absence(r->kind) && r->group <= ASSAY_ENV_KERNELS;
-		if (absence)
-			return r;
-		best = best ? best : r;
-	}
-	return best;
-}
-
-static const char *who(assay_env_set *set, const assay_env_row *row, size_t *n)
-{
-	enum { NAMED = 3 };
-	const char *text = "";
-	*n = 0;
-	for (size_t i = 0; i < set->docs.n; i++) {
-		if (!assay_env_deviates(set, row, i) || !assay_env_cell(set, i, row->path_no))
-			continue;
-		if ((*n)++ < NAMED)
-			text = assay_printf(&set->arena, "%s%s%s", text, *text ? ", " : "",
-					    assay_env_doc_label(set, i));
-	}
-	return *n > NAMED ? assay_printf(&set->arena, "%s and %zu more", text, *n - NAMED) : text;
-}
-
-/* Another thing of the same kind that is missing in the same way. */
-static bool is_sibling(const assay_env_row *root, const assay_env_row *row)
-{
-	const char *many, *family = assay_env_family(root->path, &many);
-	return family && is_absence(root->kind) && row->kind == root->kind && !row->cause &&
-	       row->split == root->split && assay_env_family(row->path, &many) == family;
-}
-
-/* "hipBLASLt"; of several alike "3 GPUs (0000:02:00.0, ...)". */
-static const char *named(assay_env_set *set, const assay_env_result *out, const assay_env_row *root)
-{
-	const char *many = "", *family = assay_env_family(root->path, &many), *list = "";
-	size_t n = 0;
-	for (size_t i = 0; family && i < out->rows.n; i++)
-		if (is_sibling(root, &out->rows.p[i]))
-			list = assay_printf(&set->arena, "%s%s%s", list, n++ ? ", " : "",
-					    out->rows.p[i].path + strlen(family));
-	return n > 1 ? assay_printf(&set->arena, "%zu %s (%s)", n, many, list)
-		     : assay_env_name_of(&set->arena, root->path);
-}
-
-/* "b.json lacks hipBLASLt", or what it has instead. */
-static const char *claim(assay_env_set *set, const assay_env_result *out, const assay_env_row *row)
-{
-	size_t n;
-	const char *name = named(set, out, row), *them = who(set, row, &n);
-	if (row->kind == ASSAY_ENV_ABSENT)
-		return assay_printf(&set->arena, "%s %s %s", them, n > 1 ? "lack" : "lacks", name);
-	if (row->kind == ASSAY_ENV_ADDED)
-		return set->docs.n == 2 ? assay_printf(&set->arena, "%s lacks %s",
-						       assay_env_doc_label(set, 0), name)
-					: assay_printf(&set->arena, "only %s %s %s", them,
-						       n > 1 ? "have" : "has", name);
-	if (assay_env_names_card(row->path)) {
-		assay_str card = {row->path, assay_env_component(row->path)};
-		const char *place = assay_env_name_of(&set->arena, assay_dup(&set->arena, card));
-		return assay_printf(&set->arena, "%s is another card on %s: %s, not %s", place,
-				    them, assay_env_shown(set, row, row->b),
-				    assay_env_shown(set, row, row->a));
-	}
-	if (row->files)
-		return assay_printf(&set->arena, "kernels on %s are others: %s", them, row->files);
-	return assay_printf(&set->arena, "%s is %s%s on %s, not %s", name,
-			    assay_env_shown(set, row, row->b), assay_env_kind_words[row->kind],
-			    them, assay_env_shown(set, row, row->a));
-}
-
-static uint32_t root_of(const assay_env_result *out, uint32_t row)
-{
-	while (out->rows.p[row].cause_row != NONE)
-		row = out->rows.p[row].cause_row;
-	return row;
-}
-
-/* "; torch cannot load it" where the one that lacks a library has a program that needs it. */
-static const char *consequence(assay_env_set *set, const assay_env_row *row)
-{
-	static const char *const programs[] = {"torch", "jax", "tensorflow", "vllm"};
-	for (size_t d = 0; d < set->docs.n; d++) {
-		if (assay_env_cell(set, d, row->path_no) != set->absent_id)
-			continue;
-		for (size_t i = 0; i < ASSAY_COUNT_OF(programs); i++) {
-			char path[64];
-			snprintf(path, sizeof path, "assay.effective.%s.unresolved", programs[i]);
-			const char *missing = assay_env_says(set, &set->docs.p[d], path);
-			if (missing && assay_str_find_nocase(assay_str_of(missing), row->path) >= 0)
-				return assay_printf(&set->arena, "; %s cannot load it",
-						    programs[i]);
-		}
-	}
-	return "";
-}
-
-static void find_sentence(assay_env_set *set, assay_env_result *out)
-{
-	const assay_env_row *root = first_cause(out);
-	if (!root) {
-		size_t open = out->unknown + out->dark.n;
-		out->sentence =
-			open ? assay_printf(&set->arena,
-					    "nothing that is known differs; %zu fact%s unknown",
-					    open, open == 1 ? " is" : "s are")
-			     : "identical";
-		return;
-	}
-	uint32_t at = (uint32_t)(root - out->rows.p), follow = 0, others = 0;
-	for (uint32_t i = 0; i < out->rows.n; i++) {
-		if (i == at || !is_difference(&out->rows.p[i]))
-			continue;
-		bool mine =
-			is_sibling(root, &out->rows.p[root_of(out, i)]) || root_of(out, i) == at;
-		follow += mine && out->rows.p[i].cause;
-		others += !mine && !out->rows.p[i].cause;
-	}
-	const char *text =
-		assay_printf(&set->arena, "%s%s", claim(set, out, root), consequence(set, root));
-	if (follow)
-		text = assay_printf(&set->arena, "%s; %u more difference%s from it", text, follow,
-				    follow == 1 ? " follows" : "s follow");
-	if (others)
-		text = assay_printf(&set->arena, "%s; %u other%s", text, others,
-				    others == 1 ? "" : "s");
-	out->sentence = text;
-}
-
 void assay_env_compare(assay_env_set *set, int baseline, assay_env_result *out)
 {
 	*out = (assay_env_result){0};
@@ -714,7 +568,7 @@ void assay_env_compare(assay_env_set *set, int baseline, assay_env_result *out)
 	find_splits(set, out);
 	find_clusters(set, out);
 	assay_env_name_files(set, out);
-	find_sentence(set, out);
+	out->sentence = assay_env_sentence(set, out);
 }
 
 void assay_env_result_free(assay_env_result *r)
@@ -725,77 +579,6 @@ void assay_env_result_free(assay_env_result *r)
 	assay_vec_free(&r->members);
 }
 
-static bool has_item(assay_str list, assay_str item)
-{
-	while (list.n) {
-		ptrdiff_t at = assay_str_find(list, ", ");
-		assay_str one = {list.p, at < 0 ? list.n : (size_t)at};
-		list = at < 0 ? (assay_str){0}
-			      : (assay_str){list.p + at + 2, list.n - (size_t)at - 2};
-		if (assay_str_eq(one, item))
-			return true;
-	}
-	return false;
-}
-
-/* Of a long list, what the other one has not. */
-static const char *own_items(assay_env_set *set, assay_str mine, assay_str other)
-{
-	const char *text = "";
-	size_t same = 0;
-	while (mine.n) {
-		ptrdiff_t at = assay_str_find(mine, ", ");
-		assay_str one = {mine.p, at < 0 ? mine.n : (size_t)at};
-		mine = at < 0 ? (assay_str){0}
-			      : (assay_str){mine.p + at + 2, mine.n - (size_t)at - 2};
-		if (has_item(other, one))
-			same++;
-		else if (strlen(text) < 60)
-			text = assay_printf(&set->arena, "%s%s%.*s", text, *text ? ", " : "",
-					    (int)one.n, one.p);
-	}
-	return assay_printf(&set->arena, "%s%s%zu alike", text, *text ? " and " : "", same);
-}
-
-/* 60 characters from a little before the first difference. */
-static const char *around(assay_env_set *set, assay_str v, assay_str other)
-{
-	enum { WIDTH = 60, BEFORE = 20 };
-	size_t at = 0;
-	while (at < v.n && at < other.n && v.p[at] == other.p[at])
-		at++;
-	size_t from = at > BEFORE ? at - BEFORE : 0;
-	if (from && v.n - from < WIDTH && v.n > WIDTH)
-		from = v.n - WIDTH;
-	while (from && ((unsigned char)v.p[from] & 0xc0) == 0x80)
-		from--; /* not inside a character */
-	size_t n = v.n - from < WIDTH ? v.n - from : WIDTH;
-	while (from + n < v.n && ((unsigned char)v.p[from + n] & 0xc0) == 0x80)
-		n++;
-	return assay_printf(&set->arena, "%s%.*s%s", from ? "…" : "", (int)n, v.p + from,
-			    from + n < v.n ? "…" : "");
-}
-
-const char *assay_env_shown(assay_env_set *set, const assay_env_row *row, assay_sid id)
-{
-	const char *raw = assay_env_value(set, id);
-	const char *v = raw ? assay_fmt_safe(&set->arena, assay_str_of(raw)) : NULL;
-	if (id == set->absent_id)
-		return set->paths.p[row->path_no].variable      ? "(unset)"
-		       : strstr(row->path, "packages.") != NULL ? "(not installed)"
-								: "absent";
-	if (!v)
-		return "unknown";
-	const char *colon = strstr(v, "sha256:");
-	if (colon) /* the first digits are enough to see that they differ */
-		return assay_printf(&set->arena, "%.*s%.8s…", (int)(colon - v + 7), v, colon + 7);
-	if (strlen(v) <= 60)
-		return v;
-	const char *other = assay_env_value(set, id == row->a ? row->b : row->a);
-	assay_str o = assay_str_of(other ? other : "");
-	return set->paths.p[row->path_no].set && other ? own_items(set, assay_str_of(v), o)
-						       : around(set, assay_str_of(v), o);
-}
 static bool add(assay_env_set *set, const char *name, const char *json)
 {
 	char buf[1024] = {0};
@@ -985,24 +768,6 @@ TEST(nothing_is_identical_while_something_is_unknown)
 	return 0;
 }
 
-TEST(long_values_show_where_they_differ)
-{
-	char a[400], b[400], path[200];
-	assay_env_set set = {0};
-	assay_env_result r;
-	memset(path, 'x', 150);
-	path[150] = 0;
-	snprintf(a, sizeof a, ENV("\"env_vars\":{\"LD_LIBRARY_PATH\":\"/%s/one\"}"), path);
-	snprintf(b, sizeof b, ENV("\"env_vars\":{\"LD_LIBRARY_PATH\":\"/%s/two\"}"), path);
-	CHECK(add(&set, "a", a) && add(&set, "b", b));
-	assay_env_compare(&set, -1, &r);
-	CHECK(strstr(assay_env_shown(&set, &r.rows.p[0], r.rows.p[0].a), "/one") &&
-	      strstr(assay_env_shown(&set, &r.rows.p[0], r.rows.p[0].b), "/two"));
-	assay_env_result_free(&r);
-	assay_env_set_free(&set);
-	return 0;
-}
-
 TEST(hosts_fall_into_clusters)
 {
 	assay_env_set set = {0};
@@ -1023,4 +788,5 @@ TEST(hosts_fall_into_clusters)
 	assay_env_set_free(&set);
 	return 0;
 }
+
 #undef ENV

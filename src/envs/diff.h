@@ -30,10 +30,22 @@ typedef struct assay_env_row {
 	uint32_t known, agree; /* snapshots that say something, and those that say a */
 	bool tie;              /* another value is as frequent as a */
 	const char *cause;     /* path of a difference that explains this one, or NULL */
-	uint32_t cause_row;    /* its number in rows, UINT32_MAX when there is none */
+	uint32_t cause_row;    /* its number in rows, ASSAY_ENV_NO_ROW when there is none */
 	const char *files;     /* which files of a kernel database differ, or NULL */
 	uint32_t split;        /* number of the first row that splits the snapshots like this one */
 } assay_env_row;
+
+#define ASSAY_ENV_NO_ROW UINT32_MAX
+
+static inline bool assay_env_is_absence(assay_env_kind kind)
+{
+	return kind == ASSAY_ENV_ABSENT || kind == ASSAY_ENV_ADDED;
+}
+
+static inline bool assay_env_is_difference(const assay_env_row *row)
+{
+	return row->kind != ASSAY_ENV_UNKNOWN;
+}
 
 /* Snapshots that say the same wherever any differ. */
 typedef struct assay_env_cluster {
@@ -60,6 +72,8 @@ bool assay_env_identical(const assay_env_result *r, assay_env_group g);
 extern const char *const assay_env_kind_name[], *const assay_env_kind_words[];
 /* Text of a value for people, cut so that both sides of the row show where they differ. */
 const char *assay_env_shown(assay_env_set *set, const assay_env_row *row, assay_sid id);
+/* The cause of all that differs, first; from the set's arena. */
+const char *assay_env_sentence(assay_env_set *set, const assay_env_result *out);
 /* Whether a snapshot's value does not count as the same as the row's a. */
 bool assay_env_deviates(const assay_env_set *set, const assay_env_row *row, size_t doc);
 /* The most frequent known value, the earliest snapshot's among equals; 0: nobody knows one. */

@@ -23,7 +23,7 @@ static void put_followers(const assay_env_result *r, uint32_t at)
 	size_t n = 0;
 	for (uint32_t i = 0; i < r->rows.n; i++) {
 		uint32_t up = r->rows.p[i].cause_row;
-		while (up != UINT32_MAX && up != at)
+		while (up != ASSAY_ENV_NO_ROW && up != at)
 			up = r->rows.p[up].cause_row;
 		if (up != at || r->rows.p[i].kind == ASSAY_ENV_UNKNOWN ||
 		    is_fact_of(&r->rows.p[at], &r->rows.p[i]))
