@@ -18,6 +18,9 @@ enum {
 	ASSAY_LIMIT_RECORD = 96 << 20,
 	ASSAY_LIMIT_RECORD_RATIO = 64,
 	ASSAY_LIMIT_RECORD_PIPE = 1 << 30,
+	/* Arguments of events, spelled out: a few bytes can ask for any number of long names. */
+	ASSAY_LIMIT_ARGS = 64 << 20,
+	ASSAY_LIMIT_ARGS_RATIO = 16,
 	/* Files below one folder: sixteen for each of 16,384 ranks. */
 	ASSAY_LIMIT_FILES = 1 << 18,
 	/* Processes in one rocpd database, and bytes of the inputs that allow one more. */

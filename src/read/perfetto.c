@@ -12,7 +12,6 @@
 #include "read/reader.h"
 
 enum { SNIFF_PACKETS = 8 };
-static const uint64_t args_least = 64u << 20;
 
 /* ------------------------------------------------------------------ which file it is */
 
@@ -349,7 +348,7 @@ static void read_packed(perfetto *x, assay_field f)
 					     : assay_unzstd(&x->unpacked, f.bytes, most);
 	assay_vec_reserve(&x->unpacked, x->unpacked.n + ASSAY_PAD);
 	x->unpacked_bytes += x->unpacked.n;
-	x->args_left += PF_ARGS_PER_BYTE * (uint64_t)x->unpacked.n;
+	x->args_left += ASSAY_LIMIT_ARGS_RATIO * (uint64_t)x->unpacked.n;
 	x->inside = true;
 	assay_proto c = assay_proto_on((assay_str){(const char *)x->unpacked.p, x->unpacked.n});
 	for (assay_field g; assay_proto_next(&c, &g);)
@@ -466,7 +465,7 @@ bool perfetto_view_read(perfetto *x, assay_view v, size_t most, size_t *used)
 	assay_field f;
 	for (; most && assay_proto_next(&c, &f); most--)
 		if (f.number == PF_TRACE_PACKET && f.wire == ASSAY_WIRE_BYTES) {
-			x->args_left += PF_ARGS_PER_BYTE * (uint64_t)f.whole.n;
+			x->args_left += ASSAY_LIMIT_ARGS_RATIO * (uint64_t)f.whole.n;
 			perfetto_packet_read(x, f.bytes);
 		}
 	*used = (size_t)((const char *)c.p - v.p);
@@ -593,7 +592,7 @@ static bool perfetto_read(assay_run *run, assay_input *in, assay_err *err)
 	perfetto x = {.run = run,
 		      .part = &run->part,
 		      .in = in,
-		      .args_left = args_least,
+		      .args_left = ASSAY_LIMIT_ARGS,
 		      .stacks = {.part = &run->part},
 		      .last = INT64_MIN};
 	uint32_t source = run->part.source;

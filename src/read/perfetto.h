@@ -310,7 +310,6 @@ typedef struct perfetto_event {
 /* perfetto.c */
 void perfetto_free(perfetto *x); /* but for its part */
 void perfetto_tell_progress(const perfetto *x);
-enum { PF_ARGS_PER_BYTE = 16 }; /* of the file, added to args_left */
 /* Its messages go to x->fields; false when it is none. */
 bool perfetto_header_read(perfetto *x, assay_str message, perfetto_header *out);
 void perfetto_packet_read(perfetto *x, assay_str message);

@@ -7,6 +7,7 @@
  *
  * A reader ahead has strings of its own. Numbers of sequences stand for strings of the run, whose
  * texts it has as they were when this began: the run's pool grows meanwhile. */
+#include "base/limits.h"
 #include "base/pump.h"
 #include "base/test.h"
 #include "read/perfetto.h"
@@ -238,7 +239,7 @@ static void commit(void *ctx, unsigned n)
 		v.n = (size_t)bytes;
 		perfetto_view_read(x, v, SIZE_MAX, &(size_t){0});
 	} else {
-		x->args_left += PF_ARGS_PER_BYTE * bytes - asked;
+		x->args_left += ASSAY_LIMIT_ARGS_RATIO * bytes - asked;
 		size_t kept = 0;
 		for (size_t i = 0; i < w->parsed.n; kept += w->parsed.p[i++].kept)
 			if (w->parsed.p[i].kept)
