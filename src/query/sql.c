@@ -49,6 +49,33 @@ static const char *named(const char *why, const char *prefix)
 	return strncmp(why, prefix, n) ? NULL : dot ? dot + 1 : why + n;
 }
 
+/* Tables of nsys exports, rocpd and Perfetto, and where their rows are here. */
+static const char *known_elsewhere(const char *table)
+{
+	static const char *const words[][2] = {{"CUPTI_ACTIVITY_KIND_%KERNEL", "kernels"},
+					       {"CUPTI_ACTIVITY_KIND_MEMCPY%", "memory_copies"},
+					       {"CUPTI_ACTIVITY_KIND_MEMSET", "memsets"},
+					       {"CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "waits"},
+					       {"CUPTI_ACTIVITY_KIND_%", "regions"},
+					       {"CUDA_GPU_MEMORY_USAGE_EVENTS", "memory"},
+					       {"NVTX_EVENTS", "scopes"},
+					       {"OSRT_API", "regions"},
+					       {"GPU_METRICS", "counters"},
+					       {"TARGET_INFO_GPU", "devices"},
+					       {"rocpd_kernel_dispatch%", "kernels"},
+					       {"rocpd_memory_copy%", "memory_copies"},
+					       {"rocpd_memory_allocate%", "memory"},
+					       {"rocpd_region%", "regions"},
+					       {"rocpd_sample%", "counters"},
+					       {"rocpd_pmc_event%", "pmc"},
+					       {"slices", "slice"},
+					       {"thread_slice", "slice"}};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++)
+		if (!sqlite3_strlike(words[i][0], table, 0))
+			return words[i][1];
+	return NULL;
+}
+
 /* Tables, or columns of the tables that the statement names. */
 static const char *nearest(const assay_sql *sql, const char *why, const char *text)
 {
@@ -63,7 +90,8 @@ static const char *nearest(const assay_sql *sql, const char *why, const char *te
 	}
 	for (const assay_sql_view *v = assay_sql_views; table && v->name; v++)
 		assay_suggest(&s, v->name);
-	return s.best;
+	const char *here = table ? known_elsewhere(table) : NULL;
+	return here ? here : s.best;
 }
 
 static bool fail(assay_sql *sql, assay_err *err, int rc, const char *text)
@@ -346,6 +374,10 @@ TEST(a_slip_in_a_name_is_answered_with_the_name_that_was_meant)
 		{"select nme from kernels", "no such column: nme; did you mean 'name'?"},
 		{"select k.strem from kernels k",
 		 "no such column: k.strem; did you mean 'stream'?"},
+		{"select 1 from CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
+		 "no such table: CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL; did you mean 'kernels'?"},
+		{"select 1 from rocpd_region_1234",
+		 "no such table: rocpd_region_1234; did you mean 'regions'?"},
 		{"select 1 from kernls", "no such table: kernls; did you mean 'kernels'?"},
 		{"select 1 from top_kernel",
 		 "no such table: top_kernel; did you mean 'top_kernels'?"},
