@@ -245,7 +245,7 @@ static const assay_opt env_opts[] = {
 	{"root", 0, ASSAY_OPT_TEXT, "DIR",
 	 "Probe an unpacked image; nothing outside of it is touched.", AT(root)},
 	{"python", 0, ASSAY_OPT_TEXT, "PATH",
-	 "Interpreter, or its prefix. Default: VIRTUAL_ENV, CONDA_PREFIX, then python3 on PATH.",
+	 "Interpreter, or its prefix. Default: VIRTUAL_ENV, CONDA_PREFIX, then python3 on PATH (of an image without a PATH: /opt/venv, /opt/conda first).",
 	 AT(python)},
 	{"site", 0, ASSAY_OPT_LIST, "DIR",
 	 "A site-packages folder to look in first; may be repeated.", AT(sites)},

@@ -1,6 +1,6 @@
 /* The interpreter the user would run, the folders it imports from, and the packages in them: found
  * without running it. Order of search: --python, a process (--pid), VIRTUAL_ENV, CONDA_PREFIX,
- * PATH. */
+ * of an image /opt/venv and /opt/conda, PATH. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,8 +115,10 @@ static bool use_exe(assay_ctx *c, const char *exe)
 	if (try_venv(c, dir) || try_venv(c, parent(c->a, dir)))
 		return true;
 	const char *real = assay_root_real(&c->root, c->a, exe);
-	if (!real)
+	if (!real) {
+		p->exe = NULL;
 		return false;
+	}
 	const char *name = assay_file_name(real);
 	p->prefix = parent(c->a, parent(c->a, real));
 	if (is_xy(name, &xy))
@@ -172,6 +174,26 @@ static bool search_path(assay_ctx *c)
 	       (use_exe(c, "/usr/local/bin/python3") || use_exe(c, "/usr/bin/python3"));
 }
 
+/* An image whose variables nobody told: its PATH led to the interpreter that was put in for it,
+ * where there is one, not to the distribution's. */
+static bool usual_place(assay_ctx *c)
+{
+	if (c->root.host || assay_ctx_var(c, "PATH"))
+		return false;
+	const char *only = "";
+	const assay_names *envs = assay_ctx_list(c, "/opt/conda/envs", NULL);
+	if (envs->n == 1)
+		only = assay_printf(c->a, "/envs/%s", envs->p[0].name);
+	const char *const places[] = {"/opt/venv", assay_printf(c->a, "/opt/conda%s", only),
+				      "/opt/conda"};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(places); i++) {
+		const char *exe = join(c, places[i], "bin/python3");
+		if (assay_root_is_file(&c->root, exe) && use_exe(c, exe))
+			return true;
+	}
+	return false;
+}
+
 /* A path given on the command line is the user's: relative to where he stands on the host. */
 static const char *given_path(assay_ctx *c, const char *path)
 {
@@ -210,6 +232,9 @@ static bool find_interpreter(assay_ctx *c)
 		use_conda(c, assay_dup(c->a, assay_str_of(conda)));
 		return true;
 	}
+	p->found_by = "usual place";
+	if (usual_place(c))
+		return true;
 	p->found_by = "PATH";
 	return search_path(c);
 }

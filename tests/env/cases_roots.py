@@ -226,6 +226,25 @@ def _(r):
     assert d["pytorch_version"] == "2.5.0" and findings(d, "torch-shadowed") and d["assay"]["pytorch_build"]["shadowed"]
 
 
+@case("root11.the_interpreter_of_an_image_is_found_without_its_variables")
+def _(r):
+    bare = {"PATH": None, "VIRTUAL_ENV": None}
+    assert r.probe(env=bare)["assay"]["python"]["executable"] is None, "nothing is there"
+    r.file("/usr/bin/python3.12", "").link("/usr/bin/python3", "python3.12")
+    r.file("/opt/conda/conda-meta/python-3.11.4-h_0.json", "{}").file("/opt/conda/bin/python3.11", "").link("/opt/conda/bin/python3", "python3.11")
+    r.torch(site="opt/conda/lib/python3.11/site-packages", version="2.5.1")
+    d = r.probe(env=bare)
+    assert d["pytorch_version"] == "2.5.1" and d["runtime_context"]["python_env"] == "conda", d["assay"]["python"]
+    assert r.probe(env={"VIRTUAL_ENV": None, "PATH": "/usr/bin"})["pytorch_version"] is None, "a PATH that is given counts"
+    r.file("/opt/conda/envs/py_3.10/bin/python3.10", "").link("/opt/conda/envs/py_3.10/bin/python3", "python3.10")
+    r.torch(site="opt/conda/envs/py_3.10/lib/python3.10/site-packages", version="2.6.0")
+    assert r.probe(env=bare)["pytorch_version"] == "2.6.0", "conda's only environment"
+    r.dir("/opt/conda/envs/other")
+    assert r.probe(env=bare)["pytorch_version"] == "2.5.1", "which of two is not known"
+    r.venv().torch(version="2.7.0")
+    assert r.probe(env=bare)["pytorch_version"] == "2.7.0"
+
+
 @case("root12.search_order_of_a_venv")
 def _(r):
     r.venv(uv=True).torch(site=SITE, version="2.1")
