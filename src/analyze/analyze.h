@@ -17,6 +17,11 @@ void assay_partition(assay_run *run, const assay_order *order);
 /* gap, gap_part, idle_cause: every idle stretch of a device and what it waited for. Needs launch
  * and edge. */
 void assay_gaps(assay_run *run, const assay_order *order);
+/* The same in two halves: gaps, and what their threads did, are found beside what the caller does
+ * meanwhile. Strings and rows may come, but none of threads, GPU work and waits. */
+typedef struct assay_gap_search assay_gap_search;
+assay_gap_search *assay_gaps_start(const assay_run *run, const assay_order *order);
+void assay_gaps_end(assay_gap_search *s, assay_run *run); /* s is gone afterwards */
 /* ns: a device that is free begins sooner. It had other work, was asleep, or the call is the wrong
  * one. */
 enum { ASSAY_SUSPICIOUS_LATENCY = 1000 * 1000 };

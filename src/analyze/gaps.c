@@ -10,6 +10,7 @@
 #include "analyze/host_cause.h"
 #include "analyze/idle_lines.h"
 #include "analyze/sights.h"
+#include "base/beside.h"
 #include "base/test.h"
 #include "base/turns.h"
 #include "model/by_hand.h"
@@ -498,25 +499,63 @@ void assay_gap_causes(const assay_run *run, uint32_t gpu, int64_t from,
 	assay_sights_free(f.sights);
 }
 
-void assay_gaps(assay_run *run, const assay_order *order)
+struct assay_gap_search {
+	assay_arena arena;
+	struct finder f;
+	assay_run view; /* its gaps become the run's */
+	const assay_order *order;
+	assay_beside beside;
+};
+
+static void find_all(void *search)
+{
+	assay_gap_search *s = search;
+	struct finder *f = &s->f;
+	f->graph = assay_alloc(&f->scratch, f->run->part.strings.str.n + 1);
+	for (uint32_t d = 0; d < s->order->device.n; d++)
+		find_gaps(f, s->order, d);
+	assay_host_causes_init(&f->hosts, f->run);
+	want_lanes(f);
+	assay_host_causes_fill(&f->hosts);
+}
+
+assay_gap_search *assay_gaps_start(const assay_run *run, const assay_order *order)
+{
+	enum { ROWS_WORTH_A_THREAD = 20000 };
+	assay_arena arena = {0};
+	assay_gap_search *s = assay_alloc(&arena, sizeof *s);
+	unsigned threads = run->part.t.gpu.n < ROWS_WORTH_A_THREAD ? 1 : assay_run_threads(run);
+	*s = (assay_gap_search){.arena = arena, .order = order};
+	s->view = assay_run_view(run, &s->arena);
+	s->f.run = &s->view;
+	assay_beside_start(&s->beside, threads, find_all, s);
+	return s;
+}
+
+void assay_gaps_end(assay_gap_search *s, assay_run *run)
 {
 	assay_tables *t = &run->part.t;
-	struct finder f = {.run = run};
-	f.graph = assay_alloc(&f.scratch, run->part.strings.str.n + 1);
-	for (uint32_t d = 0; d < order->device.n; d++)
-		find_gaps(&f, order, d);
-	assay_host_causes_init(&f.hosts, run);
-	want_lanes(&f);
-	assay_host_causes_fill(&f.hosts);
-	f.sights = assay_sights_new(run);
-	const struct totals *sum = split_gaps(&f, order->device.n);
-	for (uint32_t d = 0; d < order->device.n; d++)
+	struct finder *f = &s->f;
+	assay_beside_join(&s->beside);
+	t->gap = s->view.part.t.gap;
+	f->run = run;
+	f->hosts.run = run;
+	f->sights = assay_sights_new(run);
+	const struct totals *sum = split_gaps(f, s->order->device.n);
+	for (uint32_t d = 0; d < s->order->device.n; d++)
 		add_totals(run, d, &sum[d]);
-	assay_host_causes_free(&f.hosts);
-	assay_sights_free(f.sights);
-	assay_arena_free(&f.scratch);
+	assay_host_causes_free(&f->hosts);
+	assay_sights_free(f->sights);
+	assay_arena_free(&f->scratch);
 	if (t->edge.n)
-		name_producers(run, order);
+		name_producers(run, s->order);
+	assay_arena arena = s->arena;
+	assay_arena_free(&arena);
+}
+
+void assay_gaps(assay_run *run, const assay_order *order)
+{
+	assay_gaps_end(assay_gaps_start(run, order), run);
 }
 
 static void find_causes(assay_run *run)

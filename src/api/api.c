@@ -157,18 +157,24 @@ static void start_worth(assay_run *run, const assay_report_opts *opts, assay_hal
 	half->worth = assay_worth_open(run, &half->window);
 }
 
+static bool needs_idle_time(assay_needs needs)
+{
+	return needs >= ASSAY_NEEDS_STEPS && needs != ASSAY_NEEDS_WORK &&
+	       needs != ASSAY_NEEDS_DERIVED;
+}
+
+/* gaps: NULL when nobody needs them. */
 static void explain_time(assay_run *run, const assay_report_opts *opts, assay_needs needs,
-			 const int64_t *since, assay_halfway *half)
+			 const int64_t *since, assay_gap_search *gaps, assay_halfway *half)
 {
 	const assay_order *order = &half->order;
-	bool idle = needs != ASSAY_NEEDS_WORK && needs != ASSAY_NEEDS_DERIVED;
 	assay_step_times(run, order, since);
 	if (needs == ASSAY_NEEDS_FINDINGS)
 		start_worth(run, opts, half);
-	if (idle)
-		assay_gaps(run, order);
+	if (gaps)
+		assay_gaps_end(gaps, run);
 	assay_calls(run, order);
-	if (idle)
+	if (gaps)
 		assay_memory(run);
 }
 
@@ -183,7 +189,9 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	const int64_t *since = NULL;
 	const assay_order *order = &out->order;
 	struct beside_waits beside;
-	bool all = !assay_only_any(&only), more = needs >= ASSAY_NEEDS_WORK;
+	assay_gap_search *gaps = NULL;
+	bool all = !assay_only_any(&only), more = needs >= ASSAY_NEEDS_WORK,
+	     idle = needs_idle_time(needs);
 	*out = (assay_halfway){.order = {0}};
 	assay_link(run);
 	if (all)
@@ -192,18 +200,21 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	if (all)
 		beside_join(&beside);
 	assay_doings(run);
+	if (all && idle)
+		gaps = assay_gaps_start(run, order);
 	assay_find_steps(run, chosen ? &steps : NULL);
 	if (!all) {
 		since = assay_only_keep(run, &only, &scratch, &out->there);
 		beside_start(&beside, run, out, more);
 		beside_join(&beside);
+		gaps = idle ? assay_gaps_start(run, order) : NULL;
 	}
 	assay_kernel_lines(run);
 	assay_loop_layers(run, order);
 	assay_repeated_steps(run, order);
 	assay_count_disorder(run, order);
 	if (needs >= ASSAY_NEEDS_STEPS)
-		explain_time(run, opts, needs, since, out);
+		explain_time(run, opts, needs, since, gaps, out);
 	assay_arena_free(&scratch);
 }
 
