@@ -256,7 +256,8 @@ static const perfetto_track *parent_of(const perfetto *x, const perfetto_track *
 	return i == ASSAY_MAP_ABSENT ? NULL : &x->tracks.p[i];
 }
 
-/* Its own, the one above it, the one that wrote it, or the only one its sequence tells of. */
+/* Its own, the one above it, the only one its sequence tells of, or the one that wrote it: in a
+ * container the writer's number is not the one its threads have. */
 static int64_t process_of(const perfetto *x, const perfetto_track *t)
 {
 	const perfetto_sequence *s = &x->sequences.p[t->sequence];
@@ -264,7 +265,7 @@ static int64_t process_of(const perfetto *x, const perfetto_track *t)
 	for (int i = 0; up && i < PARENTS_MAX; i++, up = parent_of(x, up))
 		if (up->pid >= 0)
 			return up->pid;
-	return s->writer >= 0 ? s->writer : s->many ? -1 : s->pid;
+	return s->pid >= 0 && !s->many ? s->pid : s->writer;
 }
 
 /* The number behind the last time a word stands in a name; false when there is none. */

@@ -113,7 +113,7 @@ static void find_writers(perfetto *p)
 	for (uint32_t i = (uint32_t)t->track.n; i-- > 0;) {
 		uint32_t group = assay_track_group(t, i);
 		if (group < t->source.n && t->track.kind[i] == ASSAY_TRACK_THREAD &&
-		    t->track.pid[i] > 0)
+		    perfetto_process_number(p, i) > 0)
 			p->writer[group + 1] = perfetto_process_number(p, i);
 	}
 	for (uint32_t i = 0; i <= t->source.n; i++)

@@ -307,3 +307,38 @@ TEST(processes_of_one_file_of_ours_keep_their_calls_apart)
 	assay_run_free(run);
 	return 0;
 }
+
+/* Processes that nobody numbered, and the number 0, which Perfetto keeps for the idle process. */
+TEST(work_of_ours_finds_its_call_whatever_number_its_process_has)
+{
+	static const int64_t numbers[] = {0, -1, 100};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(numbers); i++) {
+		assay_run *run = assay_run_new();
+		assay_tables *t = &run->part.t;
+		uint32_t h = assay_add(t, ASSAY_T_host), a = assay_add(t, ASSAY_T_api);
+		uint32_t g = assay_add(t, ASSAY_T_gpu);
+		t->host.kind[h] = ASSAY_HOST_RUNTIME;
+		t->host.detail[h] = a;
+		t->host.name[h] = assay_sid_of(run, "cudaLaunchKernel");
+		t->host.track[h] = assay_thread_track(&run->part, numbers[i], 1);
+		t->host.dur[h] = 5;
+		t->api.corr[a] = t->gpu.corr[g] = 7;
+		t->gpu.track[g] = assay_stream_track(&run->part, 0, 7);
+		t->gpu.name[g] = assay_sid_of(run, "k");
+		t->gpu.ts[g] = 20;
+		t->gpu.dur[g] = 5;
+		char *text;
+		size_t n;
+		FILE *out = open_memstream(&text, &n);
+		CHECK(assay_write_run(&assay_writer_perfetto, run, out, NULL, NULL));
+		fclose(out);
+		assay_run *back = assay_read_bytes(&assay_reader_perfetto, text, n);
+		CHECK(back && back->part.t.source.n == 1 && back->part.t.gpu.n == 1);
+		assay_link(back);
+		CHECK_EQ(back->part.t.launch.host[0], 0);
+		free(text);
+		assay_run_free(back);
+		assay_run_free(run);
+	}
+	return 0;
+}
