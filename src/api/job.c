@@ -255,6 +255,8 @@ bool assay_job_finish(assay_job *j, assay_run *run, assay_err *err)
 	memcpy(run->part.issues, issues, sizeof issues);
 	size_t kernels = run->part.t.kernel.n;
 	assay_findings_append(&run->part, &j->found->part, in_full);
+	assay_run_free(j->found); /* a job of many ranks is not held twice */
+	j->found = NULL;
 	assay_kernels_fold(run, kernels);
 	bool ok = assay_analyze_rest(run, &j->opts, j->needs, &half, err);
 	assay_halfway_free(&half);
