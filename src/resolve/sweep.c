@@ -485,7 +485,10 @@ static void do_capture_end(assay_sweep *s, const assay_sweep_rec *r)
 
 static void do_ipc_export(assay_sweep *s, const assay_sweep_rec *r)
 {
-	if (r->flags & ASSAY_REC_FAILED || !r->event)
+	if (r->flags & ASSAY_REC_FAILED)
+		return;
+	sweep_set(&s->sharers, r->scope, 0, 0, 1);
+	if (!r->event) /* not said which */
 		return;
 	sweep_event *e = event_at(s, r, 0);
 	e->ipc = r->arg;
@@ -498,7 +501,7 @@ static void do_ipc_open(assay_sweep *s, const assay_sweep_rec *r)
 {
 	if (r->flags & ASSAY_REC_FAILED)
 		return;
-	sweep_set(&s->openers, r->scope, 0, 0, 1);
+	sweep_set(&s->sharers, r->scope, 0, 0, 1);
 	if (!r->event) /* not said which */
 		return;
 	sweep_event_drop(s, r);

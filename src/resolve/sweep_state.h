@@ -181,7 +181,7 @@ struct assay_sweep {
 		sweep_table table[SWEEP_TABLES];
 		struct {
 			sweep_table by_event, by_stream, by_device, gaps, unseen, graphs, pools;
-			sweep_table openers; /* processes that open events of others */
+			sweep_table sharers; /* processes that share events with others */
 			sweep_table doubted; /* sweep_doubt_all(), and why */
 			sweep_table blind;   /* in which a stream waits, nobody knows which */
 		};

@@ -250,7 +250,7 @@ static void resolve(assay_sweep *s, sweep_event *e, uint32_t st, assay_sweep_wai
 		w->class = w->rec.said - 1;
 		w->why = w->class == ASSAY_WAIT_IS_EXACT ? ASSAY_WAIT_BY_NONE : ASSAY_WAIT_BY_FILE;
 	}
-	if (e && e->opened)
+	if (e && is_shared(e))
 		w->flags |= ASSAY_WAIT_IPC;
 }
 
@@ -308,7 +308,7 @@ static assay_wait_doubt waits_outside(const assay_sweep *s, const assay_sweep_wa
 	if (w->kind == ASSAY_WAIT_VALUE)
 		return ASSAY_WAIT_BY_WORD;
 	bool unknown = w->class == ASSAY_WAIT_IS_LOST || w->class == ASSAY_WAIT_IS_BEFORE_TRACE;
-	return w->flags & ASSAY_WAIT_IPC || (unknown && is_in(&s->openers, w->rec.scope))
+	return w->flags & ASSAY_WAIT_IPC || (unknown && is_in(&s->sharers, w->rec.scope))
 		       ? ASSAY_WAIT_BY_PROCESS
 		       : ASSAY_WAIT_BY_NONE;
 }
@@ -699,13 +699,13 @@ void sweep_unknown_sync(assay_sweep *s, const assay_sweep_rec *r)
 {
 	assay_sweep_wait w = new_wait(r, ASSAY_WAIT_UNKNOWN);
 	w.class = ASSAY_WAIT_IS_LOST;
-	if (r->arg == ASSAY_OP_EVENT_SYNC && !is_in(&s->openers, r->scope))
+	if (r->arg == ASSAY_OP_EVENT_SYNC && !is_in(&s->sharers, r->scope))
 		wait_by_time(s, r, &w);
 	put_by_time(s, r, ASSAY_EDGE_EVENT_SYNC, &w);
 	if (r->arg != ASSAY_OP_WAIT)
 		return;
 	sweep_enter_some(s, r->scope);
-	if (is_in(&s->openers, r->scope))
+	if (is_in(&s->sharers, r->scope))
 		sweep_all_unseen(s, r->scope, ASSAY_WAIT_BY_PROCESS);
 	if (!is_in(&s->blind, r->scope) && !all_in_front(s, r))
 		sweep_set(&s->blind, r->scope, 0, 0, 1);

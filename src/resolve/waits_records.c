@@ -806,7 +806,8 @@ static void add_host_calls(waits *w)
 		else if (call.op == ASSAY_OP_HOST_FUNC || call.op == ASSAY_OP_WAIT_VALUE)
 			add_unplaced(w, ASSAY_OP_UNSEEN, h);
 		else if (call.op == ASSAY_OP_POOL_FREE || call.op == ASSAY_OP_POOL_ALLOC ||
-			 call.op == ASSAY_OP_IPC_OPEN || call.op == ASSAY_OP_STREAM_DESTROY)
+			 call.op == ASSAY_OP_IPC_OPEN || call.op == ASSAY_OP_IPC_EXPORT ||
+			 call.op == ASSAY_OP_STREAM_DESTROY)
 			add_unplaced(w, call.op, h);
 		else if (waits_blindly(call.op)) {
 			assay_sweep_rec *r = add_rec(w, call.op, source, 0, 0);

@@ -579,6 +579,29 @@ def free_beside_work():
     return t, corr, None, None, None
 
 
+def shared(form):
+    """A process gives an event away and waits for it; then it waits for the device until its only work ends, as far as is seen."""
+    t = Trace(form)
+    s, other = t.stream(made=True), t.stream(made=True)
+    t.record(s)
+    t.call("IpcGetEventHandle", event=A, handle=0x77)
+    k = t.launch(other, 150, 400)
+    t.wait(s)
+    return t, t.until("DeviceSynchronize", 405), k
+
+
+@line("An event that a process gave away may be recorded by another one, too.")
+def given_away():
+    t, corr, k = shared("rocprof_json")
+    return t, corr, "likely", "other_process", k
+
+
+@line("Where a process is seen to open events of others, or to give away its own, and the recording does not say which")
+def some_given_away():
+    t, corr, k = shared("rocprof_csv")
+    return t, corr, "likely", "other_process", k
+
+
 def check(text, make, document):
     t, corr, *wanted = make()
     waits = t.waits()
