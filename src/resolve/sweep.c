@@ -394,7 +394,7 @@ static void do_gap(assay_sweep *s, const assay_sweep_rec *r)
 		(void)assay_push(&s->gap);
 	}
 	s->gap.p[i] = r->key;
-	sweep_enter_some(s, r->scope);
+	sweep_enter_some(s, r);
 }
 
 /* They may have ended, or go on. A stream has joined one only as long as that is known. */

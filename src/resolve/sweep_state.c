@@ -492,7 +492,7 @@ static void enter_default(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 void sweep_enter(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 {
 	if (st == ASSAY_NO_ROW) {
-		sweep_enter_some(s, r->scope);
+		sweep_enter_some(s, r);
 		return;
 	}
 	sweep_stream *p = &s->stream.p[st];
@@ -514,8 +514,9 @@ void sweep_enter(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 	sweep_move(s, st, r->key);
 }
 
-/* Streams that may be blocking stand behind one another now, or do not. */
-static void enter_some(assay_sweep *s, sweep_device *d)
+/* Streams that may be blocking stand behind one another now, or do not. raced: behind what another
+ * thread put into one of them at the same time, too. */
+static void enter_some(assay_sweep *s, sweep_device *d, bool raced)
 {
 	sweep_work latest = sweep_no_work;
 	for (uint32_t i = d->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
@@ -523,20 +524,23 @@ static void enter_some(assay_sweep *s, sweep_device *d)
 		if (p->unsure || p->blocking || p->legacy)
 			latest = sweep_latest(latest, p->tail);
 	}
+	if (raced)
+		sweep_doubt(&latest, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_RACE);
 	d->some = latest; /* for streams that are not known yet */
 	for (uint32_t i = d->first; i != ASSAY_NO_ROW; i = s->stream.p[i].next) {
 		sweep_stream *p = &s->stream.p[i];
 		if ((p->unsure || p->blocking) && sweep_may_end_later(&latest, &p->tail))
-			sweep_doubt(&p->tail, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_DEFAULT);
+			sweep_doubt(&p->tail, SWEEP_DOUBT_DEFAULT,
+				    raced ? ASSAY_WAIT_BY_RACE : ASSAY_WAIT_BY_DEFAULT);
 	}
 	sweep_forget_marks(d);
 }
 
-void sweep_enter_some(assay_sweep *s, uint32_t scope)
+void sweep_enter_some(assay_sweep *s, const assay_sweep_rec *r)
 {
 	for (size_t d = 0; d < s->device.n; d++)
-		if (s->device.p[d].scope == scope)
-			enter_some(s, &s->device.p[d]);
+		if (s->device.p[d].scope == r->scope)
+			enter_some(s, &s->device.p[d], r->flags & ASSAY_REC_RACED);
 }
 
 TEST(table_forgets_what_is_removed_and_nothing_else)

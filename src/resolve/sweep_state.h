@@ -249,7 +249,7 @@ sweep_work sweep_tail(const assay_sweep *s, uint32_t stream);
  * stream hold for it too. */
 void sweep_enter(assay_sweep *s, uint32_t stream, const assay_sweep_rec *r);
 /* It enters one of the process's streams, nobody knows which, perhaps a default stream. */
-void sweep_enter_some(assay_sweep *s, uint32_t scope);
+void sweep_enter_some(assay_sweep *s, const assay_sweep_rec *r);
 /* The stream goes on only behind that work. */
 void sweep_stand_behind(assay_sweep *s, uint32_t stream, sweep_work w, uint64_t key);
 void sweep_relink(assay_sweep *s, uint32_t stream, uint64_t key);

@@ -325,7 +325,7 @@ static void enter_waiting(assay_sweep *s, uint32_t st, const assay_sweep_wait *w
 		sweep_doubt_all(s, w->rec.scope, ASSAY_WAIT_BY_PLACE);
 	assay_wait_doubt outside = waits_outside(s, w);
 	if (st == ASSAY_NO_ROW) {
-		sweep_enter_some(s, w->rec.scope);
+		sweep_enter_some(s, &w->rec);
 		if (outside)
 			sweep_all_unseen(s, w->rec.scope, outside);
 		return;
@@ -704,7 +704,7 @@ void sweep_unknown_sync(assay_sweep *s, const assay_sweep_rec *r)
 	put_by_time(s, r, ASSAY_EDGE_EVENT_SYNC, &w);
 	if (r->arg != ASSAY_OP_WAIT)
 		return;
-	sweep_enter_some(s, r->scope);
+	sweep_enter_some(s, r);
 	if (is_in(&s->sharers, r->scope))
 		sweep_all_unseen(s, r->scope, ASSAY_WAIT_BY_PROCESS);
 	if (!is_in(&s->blind, r->scope) && !all_in_front(s, r))

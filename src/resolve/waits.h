@@ -22,6 +22,7 @@ typedef struct waits {
 	assay_run *run;
 	assay_tables *t;
 	bool handles_only;
+	bool given;        /* calls say how sure their waits are */
 	bool *has_calls;   /* by source: calls with handles were recorded */
 	bool *has_records; /* by source: sync ids lead to rows of event_record */
 	assay_vec(assay_sweep_rec) recs;

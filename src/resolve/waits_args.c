@@ -36,6 +36,9 @@ static const struct {
 	{NAME("retval"), AT(status), 0},
 	{NAME("status"), AT(status), 0},
 	{NAME("return_value"), AT(status), 0},
+	{NAME("wait_for"), AT(awaited), 0},
+	{NAME("wait_class"), AT(said), 0},
+	{NAME("wait_doubt"), AT(doubt), 0},
 };
 
 /* "0", "hipSuccess", "hipErrorNotReady", "600"; ASSAY_NO_STATUS for anything else. */
@@ -53,11 +56,30 @@ static int32_t status_of(assay_str text)
 		       : ASSAY_NO_STATUS;
 }
 
+/* Its place in a list of words, or n. */
+static uint8_t word_of(assay_str text, const char *const *words, uint8_t n)
+{
+	uint8_t i = 0;
+	while (i < n && !assay_str_is(text, words[i]))
+		i++;
+	return i;
+}
+
 static void take(waits_args *a, size_t i, assay_str raw)
 {
 	uint64_t v = 0;
 	if (names[i].value == AT(status)) {
 		a->status = status_of(raw);
+		return;
+	}
+	if (names[i].value == AT(said)) {
+		uint8_t class = word_of(raw, assay_wait_class_name, ASSAY_WAIT_CLASS_COUNT);
+		a->said = class == ASSAY_WAIT_CLASS_COUNT ? 0 : class + 1;
+		return;
+	}
+	if (names[i].value == AT(doubt)) {
+		uint8_t doubt = word_of(raw, assay_wait_doubt_name, ASSAY_WAIT_DOUBT_COUNT);
+		a->doubt = doubt == ASSAY_WAIT_DOUBT_COUNT ? ASSAY_WAIT_BY_FILE : doubt;
 		return;
 	}
 	if (!assay_str_u64(raw, &v) || (names[i].value == AT(device) && v > INT32_MAX))

@@ -11,6 +11,9 @@ typedef struct waits_args {
 	int64_t device;  /* -1 not given */
 	int32_t status;  /* ASSAY_NO_STATUS not given */
 	bool has_stream, has_event;
+	/* what our writer knew of the wait, and with it the correlation id of the work */
+	uint8_t said, doubt; /* assay_wait_class plus one, 0 not given; assay_wait_doubt */
+	uint64_t awaited;    /* 0 none */
 } waits_args;
 
 /* Of the members of args, the ROCm design's names and those of rocprofv3's API arguments.

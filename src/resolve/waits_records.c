@@ -312,6 +312,18 @@ static void make_blind(assay_sweep_rec *r)
 	r->op = ASSAY_OP_UNKNOWN_SYNC;
 }
 
+/* What our writer knew of a wait. Of one for nothing that is known there is no more to find; others
+ * are held against it when they have been resolved. */
+static void hear_verdict(waits *w, assay_sweep_rec *r, const waits_args *a)
+{
+	bool asks = r->op == ASSAY_OP_WAIT || r->op == ASSAY_OP_EVENT_SYNC;
+	bool nothing =
+		a->said > ASSAY_WAIT_IS_AMBIGUOUS + 1 && a->said != ASSAY_WAIT_IS_UNEXPLAINED + 1;
+	if (asks && nothing && !w->handles_only)
+		r->said = a->said;
+	w->given |= a->said;
+}
+
 static void add_syncs(waits *w)
 {
 	assay_sync_table *s = &w->t->sync;
@@ -345,6 +357,9 @@ static void add_syncs(waits *w)
 		fail_by(r, s->status[i]);
 		if (!w->handles_only && s->class[i] < ASSAY_WAIT_CLASS_COUNT)
 			r->said = s->class[i] + 1;
+		waits_args a =
+			waits_args_of(&w->args, w->run, h == ASSAY_NO_ROW ? 0 : w->t->host.args[h]);
+		hear_verdict(w, r, &a);
 		if (s->event[i] < 0 && !r->arg &&
 		    (op == ASSAY_OP_WAIT || op == ASSAY_OP_EVENT_SYNC))
 			make_blind(r);
@@ -438,6 +453,7 @@ static assay_sweep_rec *add_call(waits *w, uint32_t source, assay_call call, uin
 		r->flags |= ASSAY_REC_HALF;
 	if (call.op == ASSAY_OP_RECORD && a->flags & 1) /* cudaEventRecordExternal */
 		r->flags |= ASSAY_REC_EXTERNAL;
+	hear_verdict(w, r, a);
 	return r;
 }
 

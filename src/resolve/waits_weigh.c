@@ -303,6 +303,28 @@ static void classify(const waits_ends *e, uint32_t i, int64_t usual)
 		set_class(t, i, ASSAY_WAIT_IS_LIKELY, ASSAY_WAIT_BY_LOSSES);
 }
 
+static bool is_resolved(uint8_t class)
+{
+	return class <= ASSAY_WAIT_IS_AMBIGUOUS || class == ASSAY_WAIT_IS_UNEXPLAINED;
+}
+
+/* Our writer knew more calls than the file holds. Of the same work its word stands; where other
+ * work is found now, neither is certain. */
+static void take_given(waits *w, uint32_t i)
+{
+	assay_wait_table *t = &w->t->wait;
+	if (t->host[i] == ASSAY_NO_ROW || !is_resolved(t->class[i]) ||
+	    !(is_sync(t->kind[i]) || t->kind[i] == ASSAY_WAIT_STREAM_WAIT))
+		return;
+	waits_args a = waits_args_of(&w->args, w->run, w->t->host.args[t->host[i]]);
+	uint32_t p = t->producer_gpu[i];
+	bool same = a.awaited == (p == ASSAY_NO_ROW ? 0 : w->t->gpu.corr[p]);
+	if (a.said && same && is_resolved(a.said - 1))
+		set_class(t, i, a.said - 1, a.doubt);
+	else if (a.said && t->class[i] == ASSAY_WAIT_IS_EXACT)
+		set_class(t, i, ASSAY_WAIT_IS_LIKELY, ASSAY_WAIT_BY_FILE);
+}
+
 void waits_weigh(waits *w)
 {
 	assay_wait_table *t = &w->t->wait;
@@ -314,6 +336,8 @@ void waits_weigh(waits *w)
 		int64_t soon = usual_of(&usual, place_of(w, i));
 		t->unexplained[i] = unexplained_by(w, &e, i, soon);
 		classify(&e, i, soon);
+		if (w->given && !w->handles_only)
+			take_given(w, i);
 	}
 	assay_vec_free(&usual.v);
 	waits_ends_free(&e);

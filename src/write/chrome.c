@@ -301,8 +301,10 @@ static void put_host(chrome_out *c, uint32_t h)
 		put_detail[t->kind[h]](c, h);
 	chrome_members(c, t->args[h]);
 	bool hip = assay_str_starts(assay_text(c->run, t->name[h]), "hip");
-	if (assay_is_call(t->kind[h]))
+	if (assay_is_call(t->kind[h])) {
 		(hip ? chrome_put_hip_fields : chrome_put_cuda_fields)(c, h);
+		chrome_put_verdict(c, h);
+	}
 	assay_jsonw_close(&c->w, '}');
 	chrome_end(c);
 	if (async)

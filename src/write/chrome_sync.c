@@ -264,15 +264,57 @@ static void put_hip_handles(chrome_out *c, uint32_t host, uint64_t stream, uint6
 		put_handle(c, "hip_stream", stream);
 }
 
-/* Handles of a record call, from the table of calls with handles. */
-static void put_record_fields(chrome_out *c, uint32_t host, uint32_t source)
+static bool has_verdict(const chrome_out *c, uint32_t host, uint32_t source)
+{
+	bool kept = assay_str_is(assay_text(c->run, c->t->source.format[source]), "chrome");
+	return kept || has_key(c, host, "\"wait_class\"");
+}
+
+/* How sure a wait is, and of which work: other formats say more of it than is written, and it is
+ * not to be better known when it is read. */
+void chrome_put_verdict(chrome_out *c, uint32_t host)
+{
+	const assay_wait_table *t = &c->t->wait;
+	uint32_t source = c->t->track.source[c->t->host.track[host]];
+	uint32_t w = chrome_wait_of(c, source, c->t->api.corr[c->t->host.detail[host]]);
+	if (w == ASSAY_NO_ROW || !assay_wait_row_name(t->kind[w]) || source >= c->t->source.n ||
+	    has_verdict(c, host, source))
+		return;
+	uint32_t gpu = t->producer_gpu[w];
+	assay_jsonw_z(&c->w, "wait_class", assay_wait_class_name[t->class[w]]);
+	if (t->doubt[w])
+		assay_jsonw_z(&c->w, "wait_doubt", assay_wait_doubt_name[t->doubt[w]]);
+	if (gpu != ASSAY_NO_ROW && c->t->gpu.corr[gpu])
+		chrome_id(c, "wait_for",
+			  chrome_corr(c, c->t->track.source[c->t->gpu.track[gpu]],
+				      c->t->gpu.corr[gpu]));
+}
+
+/* What else calls with handles were given: a word's value, how it is compared, and in HIP which of
+ * its bits are not; flags. */
+static void put_numbers(chrome_out *c, uint32_t host, uint32_t i, bool hip)
 {
 	const assay_event_call_table *e = &c->t->event_call;
-	uint64_t corr = c->t->api.corr[c->t->host.detail[host]];
 	assay_str name = assay_text(c->run, c->t->host.name[host]);
-	uint32_t i = chrome_event_call_of(c, source, corr);
-	if (i != ASSAY_NO_ROW && assay_str_find(name, "EventRecord") >= 0)
-		put_hip_handles(c, host, e->stream[i], e->event[i]);
+	bool word = assay_str_find(name, "Value") >= 0;
+	uint64_t flags = !word ? e->arg[i] : hip ? e->more[i] & 3 : e->more[i];
+	if (word && !has_key(c, host, "\"value\""))
+		chrome_id(c, "value", e->arg[i]);
+	if (word && hip && e->more[i] >> 2 && !has_key(c, host, "\"mask\""))
+		chrome_id(c, "mask", ~(e->more[i] >> 2));
+	if (flags && !has_key(c, host, "\"flags\""))
+		chrome_id(c, "flags", flags);
+}
+
+/* Of a call that is no wait of CUPTI's kinds, from the table of calls with handles. */
+static void put_call_fields(chrome_out *c, uint32_t host, uint32_t source)
+{
+	const assay_event_call_table *e = &c->t->event_call;
+	uint32_t i = chrome_event_call_of(c, source, c->t->api.corr[c->t->host.detail[host]]);
+	if (i == ASSAY_NO_ROW)
+		return;
+	put_hip_handles(c, host, e->stream[i], e->event[i]);
+	put_numbers(c, host, i, true);
 }
 
 /* CUDA calls whose handles were recorded: from them the reader resolves the waits again. */
@@ -287,8 +329,7 @@ void chrome_put_cuda_fields(chrome_out *c, uint32_t host)
 		put_handle(c, "cuda_stream", e->stream[i]);
 	if (e->event[i] && !has_key(c, host, "\"cuda_event\""))
 		put_handle(c, "cuda_event", e->event[i]);
-	if (e->arg[i] && !has_key(c, host, "\"flags\""))
-		chrome_id(c, "flags", e->arg[i]);
+	put_numbers(c, host, i, false);
 }
 
 void chrome_put_hip_fields(chrome_out *c, uint32_t host)
@@ -297,12 +338,10 @@ void chrome_put_hip_fields(chrome_out *c, uint32_t host)
 	uint32_t detail = c->t->host.detail[host];
 	uint32_t source = c->t->track.source[c->t->host.track[host]];
 	uint32_t w = chrome_wait_of(c, source, c->t->api.corr[detail]);
-	if (w == ASSAY_NO_ROW) {
-		put_record_fields(c, host, source);
+	if (w == ASSAY_NO_ROW || !assay_wait_row_name(t->kind[w])) {
+		put_call_fields(c, host, source);
 		return;
 	}
-	if (!assay_wait_row_name(t->kind[w]))
-		return;
 	bool by_event = t->event[w] != ASSAY_NO_HANDLE;
 	put_hip_handles(c, host,
 			t->kind[w] == ASSAY_WAIT_STREAM_SYNC ? t->producer_handle[w]

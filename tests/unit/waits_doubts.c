@@ -75,6 +75,29 @@ TEST(a_stream_of_unknown_device_may_come_to_stand_in_front_of_a_default_stream)
 	return 0;
 }
 
+/* A record in nobody knows which stream, perhaps the default one, at the same time as a launch of
+ * another thread with a greater number. */
+static uint8_t doubt_beside_record(uint32_t raced)
+{
+	program p = {0};
+	on(&p, ASSAY_OP_STREAM_CREATE, 1, S1);
+	on(&p, ASSAY_OP_STREAM_CREATE, 2, S2);
+	work(&p, 3, S1, 30, 35);
+	call(&p, ASSAY_OP_GAP, 10)->flags = raced;
+	work(&p, 11, S2, 120, LONG);
+	record(&p, 12, A, S1)->flags = ASSAY_REC_WHOLE;
+	wait(&p, 13, S3, A)->flags = ASSAY_REC_WHOLE;
+	run(&p);
+	return p.wait[0].producer_row == 3 ? p.wait[0].why : ASSAY_WAIT_DOUBT_COUNT;
+}
+
+TEST(what_entered_no_known_stream_may_stand_behind_a_later_launch_of_another_thread)
+{
+	CHECK_EQ(doubt_beside_record(0), ASSAY_WAIT_BY_NONE);
+	CHECK_EQ(doubt_beside_record(ASSAY_REC_RACED), ASSAY_WAIT_BY_RACE);
+	return 0;
+}
+
 TEST(a_stream_that_was_destroyed_may_be_the_one_that_is_waited_for)
 {
 	program p = {0};
