@@ -283,19 +283,21 @@ static uint32_t ended_inside(const assay_path_graph *g, const uint32_t *work, ui
 	return inside ? *next - 1 : n;
 }
 
+/* With little in front, else as most take: who waits for room waits for what is long, and then
+ * launches several. */
 static int64_t usual_launch(const assay_path_graph *g, const uint32_t *work, uint32_t n)
 {
 	const assay_tables *t = &g->run->part.t;
-	struct samples s = {.seen = 0};
+	struct samples s = {.seen = 0}, all = {.seen = 0};
 	for (uint32_t i = 0, next = 0; i < n; i++) {
 		uint32_t call = t->launch.host[g->gpu[work[i]]];
 		if (call == ASSAY_NO_ROW)
 			continue;
 		ended_inside(g, work, i, &next, call);
-		if (i - next < FULL_QUEUE / 2)
-			add_sample(&s, call_end(g, call) - t->host.ts[call]);
+		add_sample(i - next < FULL_QUEUE / 2 ? &s : &all,
+			   call_end(g, call) - t->host.ts[call]);
 	}
-	return median_of(&s, INT64_MAX / LONG_LAUNCH);
+	return median_of(&s, median_of(&all, INT64_MAX / LONG_LAUNCH));
 }
 
 static void link_queue(assay_path_graph *g, assay_path_links *links, const uint32_t *work,

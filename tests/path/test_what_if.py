@@ -78,6 +78,19 @@ def check_flood(directory):
                got["replay"]["full_queue_launches"] > 500, f"predicted {predicted}, truth {truth}, measured {measured}, {got['replay']}")
 
 
+def check_begun_late(directory):
+    """Recorded from when the queue is full on: no launch with little in front says what one takes."""
+    steps = [[("launch", 0, "kern_b", 4000, 900000)] + [("launch", 0, "kern_a", 4000, 3000)] * 60 for _ in range(50)]
+    machine = simulate.Machine().run(steps)
+    path, begun = pathlib.Path(directory) / "late.json", machine.steps[25][0] / 1000
+    rows = [r for r in json.loads(machine.trace())["traceEvents"] if r["cat"] == "kernel" or r["ts"] >= begun]
+    path.write_text(json.dumps({"traceEvents": rows}))
+    got, err = predict(path, 46, ["kern_b=0"])
+    truth = simulate.Machine(lambda k, n, d: 0 if n == "kern_b" else d).run(steps).length(46)
+    tap.ok("a queue that is full when the recording begins drains, too", got and abs(got["what_if"]["predicted_ns"] / truth - 1) < 0.02,
+           f"truth {truth}, {got['what_if'] if got else err}")
+
+
 def check_noise(directory, rounds=60):
     """Delays that vary by a third: what-ifs are off by little, and less on the whole."""
     rng, off = random.Random(3), []
@@ -101,6 +114,7 @@ def main():
     moved, texts = 0, []
     with tempfile.TemporaryDirectory() as directory:
         check_flood(directory)
+        check_begun_late(directory)
         check_noise(directory)
         for number in range(ROUNDS):
             what, detail = check(rng, number, sys.argv[1] if len(sys.argv) > 1 else directory)
