@@ -205,13 +205,18 @@ static bool is_all_there(const struct graphs *x, const assay_where *where)
 	return any;
 }
 
+static bool same_line(const assay_where *a, const assay_where *b)
+{
+	return a->file && b->file && a->line && a->line == b->line && !strcmp(a->file, b->file);
+}
+
 /* What is worth far more there is no consequence: a compiler that makes a graph of its code. */
 static void put_under(const struct graphs *x, const assay_found *graphs)
 {
 	int64_t worth = 2 * (graphs->saved > graphs->total ? graphs->saved : graphs->total);
 	for (assay_found *f = NULL; (f = assay_found_next(x->c, f));)
 		if ((f->saved > f->total ? f->saved : f->total) <= worth &&
-		    is_all_there(x, &f->where))
+		    (same_line(&f->where, &graphs->where) || is_all_there(x, &f->where)))
 			f->follows = graphs->id;
 }
 
@@ -311,5 +316,14 @@ TEST(graphs_are_dear_where_every_step_makes_one)
 	CHECK_EQ(told_of(0, 5, "cudaGraphInstantiate"), 0); /* all that there are shapes */
 	CHECK_EQ(told_of(0, 10, "cudaGraphExecUpdate"), 0);
 	CHECK_EQ(told_of(0, 0, "cudaGraphInstantiate"), 0);
+	return 0;
+}
+
+TEST(what_the_line_that_captures_waits_for_goes_with_it)
+{
+	assay_where at = {.file = "serve.py", .line = 44}, other = {.file = "serve.py", .line = 26},
+		    elsewhere = {.file = "model.py", .line = 44}, none = {.op = "cudaFree"};
+	CHECK(same_line(&at, &at) && !same_line(&at, &other) && !same_line(&at, &elsewhere));
+	CHECK(!same_line(&at, &none) && !same_line(&none, &none));
 	return 0;
 }

@@ -63,6 +63,22 @@ static void prefer_places(const assay_run *run, const assay_find_ctx *c, assay_i
 		}
 }
 
+/* Compiling, collecting garbage and importing are what a place waits for, not what it is there for:
+ * they speak for it where they take longer, and are weighed by themselves. */
+static bool is_imposed(int cause)
+{
+	return cause == ASSAY_WHY_HOST_COMPILE || cause == ASSAY_WHY_HOST_GC ||
+	       cause == ASSAY_WHY_HOST_IMPORT;
+}
+
+static bool speaks_for(const assay_run *run, const assay_idle_named *k, const assay_idle_named *i)
+{
+	const assay_tables *t = &run->part.t;
+	bool same = k->leads ? same_place(t, k, i)
+			     : k->at != ASSAY_NO_ROW && is_imposed(k->cause) && same_place(t, i, k);
+	return i != k && same && i->found.total < k->found.total;
+}
+
 /* Waiting of one kind is rarely all that a place of the program does: who writes a file also copies
  * what it writes. The largest kind speaks for the place, and without the place all of it goes. */
 static void gather_places(const assay_run *run, const assay_find_ctx *c, assay_idle_named *all,
@@ -71,9 +87,7 @@ static void gather_places(const assay_run *run, const assay_find_ctx *c, assay_i
 	char time[ASSAY_FMT];
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < n; k++)
-			if (i != k && all[i].leads && all[k].leads &&
-			    same_place(&run->part.t, &all[k], &all[i]) &&
-			    all[i].found.total < all[k].found.total)
+			if (all[i].leads && speaks_for(run, &all[k], &all[i]))
 				all[i].found.follows = all[k].found.id;
 	for (size_t i = 0; i < n; i++) {
 		assay_found *f = &all[i].found;
@@ -226,6 +240,33 @@ TEST(what_is_done_in_gaps_of_compiling_goes_with_it)
 	sum_compiling(run, &(assay_window){.device = 0, .to = 500}, part);
 	CHECK(part[ASSAY_WHY_HOST_COMPILE] == 60 && part[ASSAY_WHY_HOST_GC] == 40);
 	CHECK_EQ(part[ASSAY_WHY_HOST_PYTHON], 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(compiling_speaks_for_the_line_that_waits_for_it_longest)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_window w = {.to = 1000};
+	assay_find_ctx c = {.w = &w, .whole = 1000};
+	uint32_t here = assay_add(t, ASSAY_T_stack), there = assay_add(t, ASSAY_T_stack);
+	assay_add(t, ASSAY_T_code);
+	t->stack.code[here] = t->stack.code[there] = 0;
+	t->stack.line[here] = 60;
+	t->stack.line[there] = 70;
+	for (int k = 0; k < 3; k++) {
+		assay_idle_named all[] = {
+			{.cause = ASSAY_WHY_HOST_PYTHON,
+			 .found = {.id = "host_python", .total = 16},
+			 .at = here,
+			 .leads = true},
+			{.cause = ASSAY_WHY_HOST_COMPILE,
+			 .found = {.id = "host_compile", .total = k == 1 ? 9 : 540},
+			 .at = k == 2 ? there : here}};
+		gather_places(run, &c, all, 2);
+		CHECK_EQ(all[0].found.follows != NULL, k == 0);
+	}
 	assay_run_free(run);
 	return 0;
 }
