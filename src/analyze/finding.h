@@ -103,6 +103,7 @@ extern const assay_finder assay_find_launches;   /* many short kernels, launched
 extern const assay_finder assay_find_alloc;      /* device memory taken and given back in steps */
 extern const assay_finder assay_find_graphs;     /* graphs that are made anew in steps */
 extern const assay_finder assay_find_busy;       /* communication and copies that nothing hides */
+extern const assay_finder assay_find_sends;      /* copies to the device of little each */
 extern const assay_finder assay_find_streams;    /* streams that wait for each other */
 extern const assay_finder assay_find_compute;    /* operators far from what the device can do */
 extern const assay_finder assay_find_one_hot;    /* look-ups by products */
@@ -154,6 +155,8 @@ assay_finding_search *assay_findings_start(const assay_run *run, const assay_win
 void assay_findings_first(assay_finding_search *s);
 /* s is gone afterwards; run NULL: nobody wants them. */
 void assay_findings_end(assay_finding_search *s, assay_run *run);
+
+extern const char assay_small_copies_fix[];
 
 /* "CUDA_LAUNCH_BLOCKING=1 is set"; NULL: no variable switches the mode on. */
 const char *assay_mode_words(const assay_run *run, assay_arena *a, assay_mode mode);

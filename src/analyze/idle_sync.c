@@ -5,6 +5,7 @@
 #include "analyze/idle_where.h"
 #include "analyze/path_graph.h"
 #include "base/fmt.h"
+#include "names/copies.h"
 
 bool assay_idle_weigh_drained(const assay_find_ctx *c, assay_idle_cost *cost)
 {
@@ -65,7 +66,7 @@ bool assay_idle_is_short_of_launches(const assay_find_ctx *c, const assay_idle_c
 bool assay_idle_reads_back_much(const assay_run *run, const assay_find_ctx *c,
 				const assay_idle_cost *cost)
 {
-	assay_read_backs told;
+	assay_gone_operators told;
 	double share;
 	return c->steps && cost->steady[ASSAY_IDLE_DRAINED] && !run->part.t.stack.n && c->worth &&
 	       assay_worth_without_read_backs(c->worth, &told, &share) &&
@@ -74,7 +75,7 @@ bool assay_idle_reads_back_much(const assay_run *run, const assay_find_ctx *c,
 
 /* The finding is about these operators, or calls that only wait, from now on. */
 static void tell_read_backs(const assay_run *run, const assay_find_ctx *c,
-			    const assay_read_backs *told, assay_found *f)
+			    const assay_gone_operators *told, assay_found *f)
 {
 	char count[ASSAY_FMT], time[ASSAY_FMT];
 	assay_per_step each = assay_per_step_of(c, false);
@@ -103,7 +104,7 @@ static void tell_read_backs(const assay_run *run, const assay_find_ctx *c,
 
 void assay_idle_weigh_read_backs(const assay_run *run, const assay_find_ctx *c, assay_found *f)
 {
-	assay_read_backs told;
+	assay_gone_operators told;
 	double share;
 	assay_per_step each = assay_per_step_of(c, false);
 	char time[ASSAY_FMT];
@@ -129,16 +130,14 @@ void assay_idle_weigh_read_backs(const assay_run *run, const assay_find_ctx *c, 
 static void call_small_copies(const assay_find_ctx *c, const assay_place_time *there,
 			      assay_found *f)
 {
-	enum { MANY = 8, SMALL = 256 << 10 }; /* in a step; bytes */
 	assay_per_step each = assay_per_step_of(c, false);
 	uint64_t steps = (uint64_t)each.steps;
 	char count[ASSAY_FMT], bytes[ASSAY_FMT];
-	if (there->kernels || there->copies < MANY * steps ||
-	    there->bytes >= there->copies * (uint64_t)SMALL)
+	if (there->kernels || there->copies < ASSAY_MANY_COPIES * steps ||
+	    there->bytes >= there->copies * (uint64_t)ASSAY_SMALL_COPY)
 		return;
 	f->cause = "small_copies";
-	f->fix =
-		"one copy for all of them: pack what belongs together, from pinned memory, with non_blocking=True";
+	f->fix = assay_small_copies_fix;
 	assay_found_add_fact(f,
 			     assay_printf(c->scratch, "%s copies%s from there, of %s in the mean",
 					  assay_fmt_count(count, there->copies / steps), each.words,

@@ -169,17 +169,24 @@ void assay_path_without_place(const assay_path_graph *g, const bool *there,
 /* Calls that block with no more pieces of work from one to the next hold the host back. */
 enum { ASSAY_DENSE_WORK = 64 };
 
-/* What changes when no operator reads a value back, and those that did: of a trace without stacks
- * operators are the places. */
-typedef struct assay_read_backs {
+/* What changes without operators of a kind, and those that are: of a trace without stacks operators
+ * are the places. */
+typedef enum assay_operators_kind {
+	ASSAY_OPERATORS_READ,     /* a value back, or only wait */
+	ASSAY_OPERATORS_SEND_BIT, /* by bit: each a small copy to the device, and nothing else */
+} assay_operators_kind;
+
+typedef struct assay_gone_operators {
 	assay_sid name; /* of those that take most, ns together */
 	int64_t most;
+	int64_t bytes;   /* that all of them send */
 	uint64_t times;  /* of all, in [from, to); 0: nothing changes */
 	uint64_t waits;  /* calls of theirs that block */
 	bool only_waits; /* they are calls outside of operators, and nothing is read */
-} assay_read_backs;
-assay_read_backs assay_path_without_read_backs(const assay_path_graph *g, int64_t from, int64_t to,
-					       assay_path_changes *out);
+} assay_gone_operators;
+assay_gone_operators assay_path_without_operators(const assay_path_graph *g,
+						  assay_operators_kind kind, int64_t from,
+						  int64_t to, assay_path_changes *out);
 
 /* The range that work counts in. */
 static inline uint32_t assay_path_work_scope(const assay_tables *t, uint32_t gpu)

@@ -1,5 +1,5 @@
-/* A program that reads no values back: without the operators and calls that wait for the device,
- * and without what only makes the values. */
+/* A program without operators of a kind: those, and calls, that wait for the device to read a value
+ * back, and what only makes the values; or those that send little each. */
 #include "analyze/path_graph.h"
 
 #include "analyze/idle_lines.h"
@@ -9,7 +9,7 @@
 
 /* What a call launched. */
 struct launched {
-	int64_t kernels;                      /* ns */
+	int64_t kernels, bytes;               /* ns; of copies */
 	unsigned count, gone;                 /* gone: of them, what is not to be launched */
 	bool product, reduces, sends, brings; /* brings: copies to the host */
 };
@@ -37,6 +37,7 @@ struct search {
 static void add_launched(struct launched *to, const struct launched *from)
 {
 	to->kernels += from->kernels;
+	to->bytes += from->bytes;
 	to->count += from->count;
 	to->product |= from->product;
 	to->reduces |= from->reduces;
@@ -54,6 +55,7 @@ static struct launched look_at_work(const assay_path_graph *g, uint32_t work)
 	assay_copy_way way = copy ? assay_copy_way_of(assay_text(g->run, t->gpu.name[gpu]))
 				  : ASSAY_COPY_ELSEWHERE;
 	return (struct launched){.kernels = kernel ? g->base.dur[work] : 0,
+				 .bytes = copy ? t->gpu.bytes[gpu] : 0,
 				 .count = 1,
 				 .product = kernel && (family == ASSAY_FAMILY_GEMM ||
 						       family == ASSAY_FAMILY_CONV ||
@@ -283,12 +285,20 @@ static void mark_makers(const struct search *s, size_t reader)
 		s->op.p[i].goes = true;
 }
 
-static int64_t mark_operators(struct search *s)
+/* Several of these could be one copy; a large one goes as fast as the bus does. */
+static bool sends_a_bit(const struct outer *o)
+{
+	return o->what.sends && !o->what.brings && !o->what.kernels && !o->line && !o->bare &&
+	       o->what.bytes < o->what.count * (int64_t)ASSAY_SMALL_COPY;
+}
+
+static int64_t mark_operators(struct search *s, assay_operators_kind kind)
 {
 	int64_t kernels = 0;
 	for (size_t i = 0; i < s->op.n; i++)
-		s->op.p[i].goes = reads_back(&s->op.p[i]);
-	for (size_t i = 0; i < s->op.n; i++)
+		s->op.p[i].goes = kind == ASSAY_OPERATORS_READ ? reads_back(&s->op.p[i])
+							       : sends_a_bit(&s->op.p[i]);
+	for (size_t i = 0; kind == ASSAY_OPERATORS_READ && i < s->op.n; i++)
 		if (s->op.p[i].goes && s->op.p[i].blocks && !s->op.p[i].bare)
 			mark_makers(s, i);
 	for (size_t i = 0; i < s->op.n; i++)
@@ -344,16 +354,18 @@ static void drop_deps(const assay_path_graph *g, const bool *gone, assay_path_ch
 	}
 }
 
-/* The operator that reads back for longest; gradients are a consequence of what others did. */
-static assay_read_backs tell(const struct search *s, int64_t from, int64_t to)
+/* The operator that does it for longest; gradients are a consequence of what others did. */
+static assay_gone_operators tell(const struct search *s, assay_operators_kind kind, int64_t from,
+				 int64_t to)
 {
 	const assay_host_table *h = &s->g->run->part.t.host;
-	assay_read_backs told = {.name = 0};
+	assay_gone_operators told = {.name = 0};
 	assay_map names = {0};
 	assay_vec(int64_t) sum = {0};
 	for (size_t i = 0; i < s->op.n; i++) {
 		const struct outer *o = &s->op.p[i];
-		if (!o->goes || !o->blocks || o->from < from || o->from >= to)
+		bool maker = kind == ASSAY_OPERATORS_READ && !o->blocks;
+		if (!o->goes || maker || o->from < from || o->from >= to)
 			continue;
 		assay_sid name = h->name[o->row];
 		uint32_t *slot = assay_map_at(&names, name);
@@ -368,25 +380,27 @@ static assay_read_backs tell(const struct search *s, int64_t from, int64_t to)
 		told.most = ns > told.most ? ns : told.most;
 		told.times++;
 		told.waits += o->waits;
+		told.bytes += o->what.bytes;
 	}
 	assay_map_free(&names);
 	assay_vec_free(&sum);
 	return told;
 }
 
-assay_read_backs assay_path_without_read_backs(const assay_path_graph *g, int64_t from, int64_t to,
-					       assay_path_changes *out)
+assay_gone_operators assay_path_without_operators(const assay_path_graph *g,
+						  assay_operators_kind kind, int64_t from,
+						  int64_t to, assay_path_changes *out)
 {
 	static const double most = 0.5; /* of the kernels' time */
 	struct search s = {.g = g};
 	assay_arena scratch = {0};
-	assay_read_backs told = {.name = 0};
+	assay_gone_operators told = {.name = 0};
 	int64_t all = gather_launched(&s);
 	for (uint32_t i = 0; i < g->thread.n; i++)
 		find_operators(&s, i);
 	leave_rare_waits(&s);
-	if ((double)mark_operators(&s) <= most * (double)all)
-		told = tell(&s, from, to);
+	if ((double)mark_operators(&s, kind) <= most * (double)all)
+		told = tell(&s, kind, from, to);
 	if (told.times) {
 		bool *gone = assay_alloc(&scratch, g->points + 1);
 		drop_segments(&s, gone, out);

@@ -75,9 +75,9 @@ static void check_budget(assay_run *run, const assay_window *w)
 /* Is the finding about time in which the device waits? */
 static bool is_of_idle(const assay_run *run, uint32_t finding)
 {
-	static const char *const more[] = {"not_started",  "allocation",      "late_rank",
-					   "contention",   "record_launches", "optimizer_unfused",
-					   "graph_capture"};
+	static const char *const more[] = {"not_started",   "allocation",      "late_rank",
+					   "contention",    "record_launches", "optimizer_unfused",
+					   "graph_capture", "small_copies"};
 	const char *id = assay_z(run, run->part.t.finding.id[finding]);
 	for (int k = 0; k < ASSAY_WHY_COUNT; k++)
 		if (!strcmp(id, assay_why_name[k]))

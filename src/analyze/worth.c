@@ -232,19 +232,31 @@ bool assay_worth_without_place(assay_worth *w, const bool *there, double *share)
 	return any && saved >= 0;
 }
 
-bool assay_worth_without_read_backs(assay_worth *w, assay_read_backs *told, double *share)
+static bool without_operators(assay_worth *w, assay_operators_kind kind, assay_gone_operators *told,
+			      double *share)
 {
 	if (!is_usable(w))
 		return false;
 	assay_path_changes *changes = no_changes(w);
-	*told = assay_path_without_read_backs(&w->g, w->from, w->to, changes);
+	*told = assay_path_without_operators(&w->g, kind, w->from, w->to, changes);
 	int64_t saved = told->times ? w->length - replayed_length(w, changes) : -1;
 	double parts = (double)(w->window.to - w->from) / (double)(w->to - w->from);
 	told->times = (uint64_t)((double)told->times * parts + 0.5);
 	told->waits = (uint64_t)((double)told->waits * parts + 0.5);
 	told->most = (int64_t)((double)told->most * parts);
+	told->bytes = (int64_t)((double)told->bytes * parts);
 	*share = (double)saved / (double)w->length;
 	return saved >= 0;
+}
+
+bool assay_worth_without_read_backs(assay_worth *w, assay_gone_operators *told, double *share)
+{
+	return without_operators(w, ASSAY_OPERATORS_READ, told, share);
+}
+
+bool assay_worth_without_small_sends(assay_worth *w, assay_gone_operators *told, double *share)
+{
+	return without_operators(w, ASSAY_OPERATORS_SEND_BIT, told, share);
 }
 
 static bool matches_any(const assay_path *path)
@@ -485,7 +497,7 @@ static double without_waits(int every, int64_t wait, const char *call)
 	enum { OPS = 400, US = 1000 };
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
-	assay_read_backs told;
+	assay_gone_operators told;
 	double share = -1;
 	int64_t at = 0;
 	assay_add(t, ASSAY_T_source);

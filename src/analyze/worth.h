@@ -23,9 +23,13 @@ bool assay_worth_without_all(assay_worth *w, const char *const *what_if, size_t 
 /* Without a place of the program. By row of stack: is it there? */
 bool assay_worth_without_place(assay_worth *w, const bool *there, double *share);
 
-/* Without the operators that read values back; told: which, of the whole window. */
-struct assay_read_backs;
-bool assay_worth_without_read_backs(assay_worth *w, struct assay_read_backs *told, double *share);
+/* Without the operators that read values back, or that send little each; told: which, of the whole
+ * window. */
+struct assay_gone_operators;
+bool assay_worth_without_read_backs(assay_worth *w, struct assay_gone_operators *told,
+				    double *share);
+bool assay_worth_without_small_sends(assay_worth *w, struct assay_gone_operators *told,
+				     double *share);
 
 /* The same with other lengths of work, by row of gpu (negative: as it was), and without waits of
  * `stall` and longer between queued work. */

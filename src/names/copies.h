@@ -21,4 +21,7 @@ const char *assay_copy_way_short(assay_copy_way way);
 bool assay_copy_from_host(assay_copy_way way);
 bool assay_copy_to_host(assay_copy_way way);
 
+/* A copy of fewer bytes takes as long as its call; so many of them in a step could be one. */
+enum { ASSAY_SMALL_COPY = 256 << 10, ASSAY_MANY_COPIES = 8 };
+
 #endif

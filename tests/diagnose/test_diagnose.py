@@ -13,7 +13,7 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import tap
-from machine import Machine
+from machine import START_OF_RUN, Machine
 
 ROUNDS = int(os.environ.get("ROUNDS", "2"))
 STEPS = 10
@@ -138,6 +138,25 @@ def small_copies(rng):
             m.copy(size, pageable=True, wait=True)
         model(m, p)
     return body
+
+
+def columns(pageable):
+    """Little that is sent bit by bit, by operators and without stacks: the host waits for each, or not."""
+    def make(rng):
+        p = usual(rng)
+        count, size = rng.randint(100, 300), rng.randint(1, 8) * 1024
+
+        def send(m):
+            m.inside("aten::copy_", lambda: m.copy(size, pageable=pageable, wait=pageable))
+
+        def body(m, bad):
+            for _ in range(count if bad else 1):
+                m.inside("aten::to", lambda: m.inside("aten::_to_copy", lambda: send(m)))
+                m.unseen(3000)
+            model(m, p)
+            m.inside("aten::item", m.item)
+        return body
+    return make
 
 
 def allocation(rng):
@@ -321,6 +340,21 @@ def unseen_sleep(rng):
     return body
 
 
+def unseen_pace(rng):
+    """A limiter lets a step begin at even times; steps take more or less of them."""
+    p = usual(rng)
+    pace = (int(p["layers"] * p["kernel"] * rng.uniform(1.5, 3) / 1e6) + 2) * 1e6
+
+    def body(m, bad):
+        if bad:
+            m.unseen(max(0, START_OF_RUN + (len(m.ends) + 1) * pace + m.rng.uniform(20e3, 90e3) - m.now))
+        m.copy(1 << 20)
+        model(m, {**p, "kernel": int(p["kernel"] * m.rng.uniform(0.6, 1.4))})
+        m.sync()
+        m.unseen(2000)
+    return body
+
+
 def unseen_decision(rng):
     """Python that takes the same time each step: scores are read back, what was chosen is sent."""
     p, dur = usual(rng), (rng.randint(2, 20) + rng.uniform(0.6, 0.8)) * 1e7
@@ -445,6 +479,8 @@ CLASSES = {
     "dense_read": (dense_read, ["host_sync"], "aten::is_nonzero"),
     "pageable_copy": (pageable_copy, ["exposed_copy"], "Pageable"),
     "small_copies": (small_copies, ["small_copies", "host_sync", "exposed_copy"], "Memcpy|Synchronize"),
+    "columns": (columns(True), ["small_copies"], "one copy for all"),
+    "pinned_columns": (columns(False), ["small_copies"], "one copy for all"),
     "allocation": (allocation, ["allocation"], "cudaFree|cudaMalloc"),
     "python_compute": (python_code("edit_distance"), ["host_python"], "edit_distance"),
     "rate_limit": (python_code("acquire", "<built-in function sleep>"), ["host_sleep", "host_python"], "acquire"),
@@ -462,6 +498,7 @@ CLASSES = {
     "launch_blocking": (launch_blocking, ["debug_mode"], "LAUNCH_BLOCKING"),
     "anomaly_mode": (anomaly_mode, ["debug_mode"], "anomaly"),
     "unseen_sleep": (unseen_sleep, ["host_sleep"], "a timer ends"),
+    "unseen_pace": (unseen_pace, ["host_sleep"], "keeps a pace"),
     "unseen_decision": (unseen_decision, ["host_python"], "the program decides"),
     "unseen_tokens": (unseen_tokens, ["host_data"], "copied to the device"),
     "unseen_log": (unseen_log, ["host_untraced"], "and aten::stack"),
