@@ -41,10 +41,11 @@ static const char *call_it(struct telling *s, assay_why cause)
 	return assay_why_rows[cause].phrase;
 }
 
-static const char *seems(struct telling *s, assay_why likely)
+static const char *seems(struct telling *s, assay_why likely, const char *phrase)
 {
+	const char *usual = call_it(s, likely);
 	s->f.confidence = 0.5 * explained(s->c);
-	return assay_printf(s->c->scratch, "%s, it seems", call_it(s, likely));
+	return assay_printf(s->c->scratch, "%s, it seems", phrase ? phrase : usual);
 }
 
 /* Functions of C that traces name inside Python frames say what the thread waited for. */
@@ -120,9 +121,10 @@ static const char *look_at_unnamed(struct telling *s)
 		f->saved += seen.span[i].to - seen.span[i].from;
 	f->saved = f->saved > f->total ? f->saved : 0;
 	if (seen.likely != ASSAY_WHY_HOST_UNTRACED)
-		phrase = seems(s, seen.likely);
+		phrase = seems(s, seen.likely, seen.phrase);
 	else
 		f->order_by = seen.one_place ? 0 : f->total / 4 + 1;
+	f->fix = seen.fix ? seen.fix : f->fix;
 	return named || !seen.place ? phrase
 				    : assay_printf(s->c->scratch, "%s, %s", phrase, seen.place);
 }
@@ -145,7 +147,7 @@ static const char *look_at_stalls(struct telling *s)
 		return assay_why_rows[ASSAY_WHY_HOST_OP].phrase;
 	s->f.where = (assay_where){0};
 	assay_found_add_fact(&s->f, because);
-	return seems(s, ASSAY_WHY_HOST_GIL);
+	return seems(s, ASSAY_WHY_HOST_GIL, NULL);
 }
 
 /* Finds out more than the cause, with what to do about that; gives the phrase. */

@@ -230,6 +230,54 @@ static bool tells_timer(const struct look *l, assay_unnamed *out)
 	return true;
 }
 
+/* From one end of a stretch of the main place to the next, rising; how many. */
+static size_t rounds_of_main(const struct look *l, int64_t *v)
+{
+	size_t n = 0;
+	uint32_t last = ASSAY_NO_ROW;
+	for (uint32_t i = 0; i < l->holes.n; i++) {
+		if (&l->places.p[l->at[i]] != l->main)
+			continue;
+		if (last != ASSAY_NO_ROW && l->holes.p[i].to > l->holes.p[last].to)
+			v[n++] = l->holes.p[i].to - l->holes.p[last].to;
+		last = i;
+	}
+	assay_sort_i64(v, n);
+	return n;
+}
+
+/* Rounds that last a round time, or a little longer where each rest is a little late. */
+static bool is_pace(int64_t shortest, int64_t usual, int64_t longest)
+{
+	enum { EARLY = 100 * 1000, LATE = 300 * 1000, JITTER = 200 * 1000, PERCENT = 3 };
+	int64_t asked = round_time_below(usual + EARLY);
+	return longest - shortest <= JITTER && (longest - shortest) * 100 <= longest * PERCENT &&
+	       usual - asked <= LATE && usual - asked <= asked / 10;
+}
+
+/* Who keeps a pace rests as long as the work left over: rounds last a round time, and what is done
+ * between the rests does not. */
+static bool tells_pace(const struct look *l, assay_unnamed *out)
+{
+	char time[ASSAY_FMT];
+	int64_t *rests = assay_alloc(l->c->scratch, (l->holes.n + 1) * sizeof *rests);
+	int64_t *rounds = assay_alloc(l->c->scratch, (l->holes.n + 1) * sizeof *rounds);
+	size_t n = rounds_of_main(l, rounds), some = lengths_of_main(l, rests), tenth = n / 10;
+	if (n < FEW || l->main->idle * 2 < l->idle || rounds[n / 2] < LONG)
+		return false;
+	tenth = tenth ? tenth : n > FEW;
+	int64_t even = rounds[n - 1 - tenth] - rounds[tenth];
+	if (!is_pace(rounds[tenth], rounds[n / 2], rounds[n - 1 - tenth]) ||
+	    rests[some - 1 - tenth] - rests[tenth] < 2 * even)
+		return false;
+	out->likely = ASSAY_WHY_HOST_SLEEP;
+	out->because = assay_printf(
+		l->c->scratch,
+		"nothing is recorded there, but it ends every %s, however long the work before it took: the program keeps a pace",
+		assay_fmt_time(time, rounds[n / 2]));
+	return true;
+}
+
 /* Where in the order of a device's work the one stands that ended when a gap began, plus one; 0:
  * not found among the last to begin. */
 static size_t place_before(const struct look *l, const assay_order_device *d, uint32_t gap)
@@ -270,6 +318,12 @@ static size_t copies_before(const struct look *l, uint32_t gap)
 	for (; n < end && n < TENSORS && is_copy(l->run, row[end - 1 - n], ASSAY_COPY_TO_HOST); n++)
 		large |= is_large_copy(l->run, row[end - 1 - n], ASSAY_COPY_TO_HOST);
 	return large ? n : 0;
+}
+
+/* What comes before a range that means input is something else. */
+static bool is_input(const assay_run *run, uint32_t row)
+{
+	return assay_word_of(assay_text(run, run->part.t.host.name[row])) == ASSAY_WORD_DATA;
 }
 
 /* Where a step is over: what comes then and is sent to the device is the next batch. */
@@ -338,7 +392,8 @@ static struct beside look_beside(const struct look *l)
 		uint32_t next = t->gap.gpu[h->gap];
 		size_t row = copies_before(l, h->gap);
 		int64_t sent = is_copy(l->run, next, ASSAY_COPY_TO_DEVICE) ? t->gpu.bytes[next] : 0;
-		bool in = sent >= (ends_step(l->run, h->before) ? SOME : MUCH);
+		bool in = sent >= (ends_step(l->run, h->before) ? SOME : MUCH) &&
+			  !is_input(l->run, h->after);
 		bool out = row || is_large_copy(l->run, next, ASSAY_COPY_TO_HOST);
 		*(in && out         ? &b.round
 		  : in              ? &b.in
@@ -388,6 +443,9 @@ static bool tells_copies(const struct look *l, assay_unnamed *out)
 	}
 	if (b.in * 3 > l->idle * 2) {
 		out->likely = ASSAY_WHY_HOST_DATA;
+		out->phrase = "while the host makes or fetches input";
+		out->fix =
+			"if it is input: make it in other processes, some batches ahead (a loader with workers); record with stacks to see what else is done between two steps (assay record does)";
 		out->because = assay_printf(
 			l->c->scratch,
 			"nothing is recorded there, but then up to %s are copied to the device: input is read or made",
@@ -433,7 +491,8 @@ static bool tells_interruptions(const struct look *l, assay_unnamed *out)
 
 /* The first that says yes is believed. */
 static bool (*const rules[])(const struct look *, assay_unnamed *) = {
-	tells_lock, tells_collective, tells_polling, tells_timer, tells_copies, tells_interruptions,
+	tells_lock, tells_collective, tells_polling,       tells_timer,
+	tells_pace, tells_copies,     tells_interruptions,
 };
 
 assay_unnamed assay_unnamed_look(const assay_run *run, const assay_find_ctx *c)
@@ -572,6 +631,40 @@ TEST(a_timer_ends_shortly_after_a_round_time)
 	CHECK(!is_timed(4150000, 4300000)); /* 3 % */
 	CHECK(!is_timed(100060000, 100270000) && !is_timed(24000000, 24010000));
 	CHECK(!is_timed(1200000, 1210000));
+	return 0;
+}
+
+TEST(rounds_of_a_round_time_are_a_pace_where_the_rests_differ)
+{
+	static const int64_t rests[] = {6, 3, 8, 5, 7, 4, 9};
+	for (int k = 0; k < 2; k++) {
+		struct told x;
+		told_open(&x);
+		for (size_t i = 0; i < ASSAY_COUNT_OF(rests); i++) {
+			x.now += (11 - rests[i]) * MS + (k ? rests[i] * MS / 5 : 0);
+			add_hole(&x, "add", rests[i] * MS, "launch", "gemm", 0);
+		}
+		assay_unnamed u = assay_unnamed_look(x.run, &x.c);
+		CHECK_EQ(u.likely, k ? ASSAY_WHY_HOST_UNTRACED : ASSAY_WHY_HOST_SLEEP);
+		told_close(&x);
+	}
+	CHECK(is_pace(9980000, 10000000, 10100000) && is_pace(10110000, 10130000, 10250000));
+	CHECK(!is_pace(10440000, 10500000, 10560000) && !is_pace(9500000, 10000000, 10500000));
+	return 0;
+}
+
+TEST(what_comes_before_a_range_of_input_is_something_else)
+{
+	for (int k = 0; k < 2; k++) {
+		struct told x;
+		told_open(&x);
+		for (int i = 0; i < 3; i++)
+			add_hole(&x, "add", (10 + 7 * i) * MS, k ? "load_batch" : "launch",
+				 "Memcpy HtoD (Pageable -> Device)", MUCH);
+		CHECK_EQ(assay_unnamed_look(x.run, &x.c).likely,
+			 k ? ASSAY_WHY_HOST_UNTRACED : ASSAY_WHY_HOST_DATA);
+		told_close(&x);
+	}
 	return 0;
 }
 

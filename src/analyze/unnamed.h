@@ -11,6 +11,7 @@ typedef struct assay_unnamed {
 	bool one_place;      /* most of it is there */
 	const char *because; /* what tells the cause, or as much of it as can be told; NULL */
 	assay_why likely;    /* ASSAY_WHY_HOST_UNTRACED: nothing tells */
+	const char *phrase, *fix; /* where they are not those of the cause; NULL */
 	/* All of the device's time that goes with it, where that is more than its waiting. */
 	const assay_span *span;
 	size_t spans;
