@@ -120,6 +120,23 @@ static const char *bounds_words(assay_printout *p, size_t i)
 	return strcmp(least, most) ? assay_printf(&p->scratch, " (%s to %s)", least, most) : "";
 }
 
+/* Known to be worth less than a hundredth of what it is part of, as short kernels of a device that
+ * waits for its host. */
+static bool is_worthless(const assay_finding_table *f, size_t i)
+{
+	return f->now[i] > 0 && f->after[i] >= 0 && (f->now[i] - f->after[i]) * 100 < f->now[i];
+}
+
+size_t assay_findings_to_show(const assay_run *run, uint32_t *rows, size_t most)
+{
+	const assay_finding_table *f = &run->part.t.finding;
+	size_t n = 0;
+	for (uint32_t i = 0; i < f->n && n < most; i++)
+		if (f->under[i] == ASSAY_NO_ROW && !(n && is_worthless(f, i)))
+			rows[n++] = i;
+	return n;
+}
+
 const char *assay_finding_worth(assay_printout *p, size_t i)
 {
 	const assay_finding_table *f = &p->run->part.t.finding;

@@ -289,32 +289,26 @@ static void print_shown(assay_printout *p, const struct shown *s, size_t number)
 	print_labelled(p, "fix:", s->fix, s->whole);
 }
 
-/* Known to be worth less than a hundredth of what it is part of, as short kernels of a device that
- * waits for its host. */
-static bool is_worthless(const assay_finding_table *f, size_t i)
-{
-	return f->now[i] > 0 && f->after[i] >= 0 && (f->now[i] - f->after[i]) * 100 < f->now[i];
-}
-
-/* Consequences stand below their cause, behind -v, and what is worth nothing beside the first. As
- * many findings as there is room for, then whole ones, the first first. How many lines they took.
- */
+/* As many findings as there is room for beside the whole first one, then whole ones. How many lines
+ * they took. */
 static size_t print_findings(assay_printout *p, size_t room)
 {
-	const assay_finding_table *f = &p->run->part.t.finding;
+	uint32_t row[FINDINGS];
 	struct shown shown[FINDINGS];
-	size_t used = 0, n = 0;
-	for (size_t i = 0; i < f->n && n < FINDINGS; i++) {
-		if (f->under[i] != ASSAY_NO_ROW || (n && is_worthless(f, i)))
-			continue;
-		shown[n] = show(p, i);
-		if (used + shown[n].least > room)
+	size_t used = 0, n = 0, most = assay_findings_to_show(p->run, row, FINDINGS);
+	for (; n < most; n++) {
+		shown[n] = show(p, row[n]);
+		shown[n].whole = !n && shown[n].full <= room;
+		size_t lines = shown[n].whole ? shown[n].full : shown[n].least;
+		if (used + lines > room)
 			break;
-		used += shown[n++].least;
+		used += lines;
 	}
 	for (size_t i = 0; i < n; i++) {
-		shown[i].whole = used - shown[i].least + shown[i].full <= room;
-		used += shown[i].whole ? shown[i].full - shown[i].least : 0;
+		if (!shown[i].whole && used - shown[i].least + shown[i].full <= room) {
+			shown[i].whole = true;
+			used += shown[i].full - shown[i].least;
+		}
 		print_shown(p, &shown[i], i + 1);
 	}
 	return used;

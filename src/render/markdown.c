@@ -20,18 +20,29 @@ static void put_parts(assay_printout *p)
 				assay_percent(b->total[i], b->total[total]));
 }
 
+static void put_labelled(assay_printout *p, const char *label, const char *text)
+{
+	if (*text)
+		fprintf(p->out, "<br>%s: %s", label, assay_markdown(&p->scratch, text));
+}
+
 static void put_findings(assay_printout *p)
 {
 	enum { FINDINGS = 3 };
 	const assay_finding_table *f = &p->run->part.t.finding;
-	for (size_t i = 0; i < f->n && i < FINDINGS; i++)
-		fprintf(p->out, "%s%zu. **%s**<br>worth: %s<br>at: %s<br>fix: %s\n", i ? "" : "\n",
-			i + 1,
-			assay_markdown(&p->scratch,
-				       assay_fmt_safe(&p->scratch, assay_text(p->run, f->text[i]))),
-			assay_markdown(&p->scratch, assay_finding_worth(p, i)),
-			assay_markdown(&p->scratch, assay_finding_where(p, i)),
-			assay_markdown(&p->scratch, assay_z(p->run, f->fix[i])));
+	uint32_t row[FINDINGS];
+	size_t n = assay_findings_to_show(p->run, row, FINDINGS);
+	for (size_t k = 0; k < n; k++) {
+		uint32_t i = row[k];
+		fprintf(p->out, "%s%zu. **%s**", k ? "" : "\n", k + 1,
+			assay_markdown(
+				&p->scratch,
+				assay_fmt_safe(&p->scratch, assay_text(p->run, f->text[i]))));
+		put_labelled(p, "worth", assay_finding_worth(p, i));
+		put_labelled(p, "at", assay_finding_where(p, i));
+		put_labelled(p, "fix", assay_z(p->run, f->fix[i]));
+		fputc('\n', p->out);
+	}
 }
 
 static void put_kernels(assay_printout *p, size_t top)

@@ -114,6 +114,9 @@ void assay_verdicts_json(assay_jsonw *w, const assay_run *run);
 /* "longest_gap" of a row of gap, or null. */
 void assay_put_gap(assay_jsonw *w, const assay_run *run, uint32_t gap);
 void assay_findings_text(assay_printout *p);
+/* Rows of finding for who has little room, `most` at most; how many. Consequences stand below their
+ * cause and are left out, and what is worth nothing beside the first. */
+size_t assay_findings_to_show(const assay_run *run, uint32_t *rows, size_t most);
 /* "112 ms -> ~21.3 ms a step", "train.py:12, in load, range data"; "" when it is not known. */
 const char *assay_finding_worth(assay_printout *p, size_t finding);
 const char *assay_finding_where(assay_printout *p, size_t finding);
