@@ -167,6 +167,7 @@ TEST(libraries_of_input_and_logging_have_cures_of_their_own)
 		{"/v/site-packages/PIL/Image.py", "Image.resize", "images are decoded"},
 		{"/usr/lib/python3.12/copy.py", "deepcopy", "objects are copied"},
 		{"/usr/lib/python3.12/copy.py", "copy", NULL},
+		{"/usr/lib/python3.12/asyncio/base_events.py", "BaseEventLoop.run_forever", NULL},
 		{"/home/me/mylogging/__init__.py", "info", NULL},
 		{"/home/me/train.py", "deepcopy", NULL},
 	};
@@ -177,6 +178,14 @@ TEST(libraries_of_input_and_logging_have_cures_of_their_own)
 		if (r != NONE)
 			CHECK(assay_str_starts(assay_str_of(rows[r].way.says), cases[i].says));
 	}
+	return 0;
+}
+
+TEST(an_event_loop_that_waits_rests)
+{
+	uint8_t r = row_of(ASSAY_S("/usr/lib/python3.12/asyncio/base_events.py"),
+			   ASSAY_S("BaseEventLoop._run_once"), ASSAY_WHY_HOST_LOCK);
+	CHECK(r != NONE && rows[r].way.as == ASSAY_WHY_HOST_SLEEP);
 	return 0;
 }
 

@@ -22,6 +22,7 @@ struct telling {
 	bool stalls;        /* operators stand still wherever they are */
 	bool first_use;     /* calls in which the runtime sets itself up */
 	uint32_t at;        /* own call; ASSAY_NO_ROW */
+	bool held_up;       /* by a thread or process that is known */
 	assay_found f;
 };
 
@@ -199,14 +200,31 @@ static const char *follows(const struct telling *s)
 		       : NULL;
 }
 
+/* Time that samples tell has no dependencies to replay. So has waiting for values of the device in
+ * libraries that make no call of the runtime for it. */
+static bool is_told_by_samples(const struct telling *s)
+{
+	const assay_gap_part_table *p = &s->run->part.t.gap_part;
+	int64_t all = 0, by_samples = 0;
+	if (!s->run->part.t.sample.n || s->cause > ASSAY_WHY_HOST_OP)
+		return s->run->part.t.sample.n > 0;
+	for (size_t i = 0; s->cause == ASSAY_WHY_HOST_SYNC && i < p->n; i++) {
+		if (p->cause[i] != s->cause ||
+		    !assay_gap_in_window(&s->run->part.t.gap, s->c->w, p->gap[i]))
+			continue;
+		all += p->dur[i];
+		by_samples += p->sample[i] != ASSAY_NO_ROW ? p->dur[i] : 0;
+	}
+	return by_samples * 2 > all;
+}
+
 static void say_why(struct telling *s)
 {
 	const assay_find_ctx *c = s->c;
 	const char *phrase = look_closer(s);
 	s->f.text = assay_printf(c->scratch, "the GPU waits %s %s",
 				 assay_idle_cost_words(c, s->cost, s->cause), phrase);
-	/* time that samples tell has no dependencies to replay */
-	if (!s->run->part.t.sample.n || s->cause <= ASSAY_WHY_HOST_OP)
+	if (!is_told_by_samples(s))
 		s->f.what_if = assay_printf(c->scratch, "%s=0", assay_why_name[s->cause]);
 	s->f.capped = s->cause != ASSAY_WHY_HOST_SYNC && s->cause != ASSAY_WHY_HOST_DATA &&
 		      s->cause != ASSAY_WHY_HOST_RUNTIME;
@@ -274,6 +292,7 @@ static void add_place(struct telling *s)
 	s->at = at.stack;
 	if (at.stack == ASSAY_NO_ROW)
 		return;
+	s->held_up = at.culprit != ASSAY_NO_ROW;
 	assay_where_in_stack(s->run, assay_cause_place_home(s->run, &at), &f->where);
 	assay_found_add_fact(f, assay_cause_place_words(s->c->scratch, s->run, &at));
 	look_at_culprit(s, &at);
@@ -373,7 +392,8 @@ static void look_at_operators(struct telling *s)
 static void tell_detour(struct telling *s)
 {
 	assay_detour way = assay_detour_of(s->run, s->c->w, s->cause);
-	if (!way.says)
+	/* an event loop that waits for a thread does not rest */
+	if (!way.says || (way.as == ASSAY_WHY_HOST_SLEEP && s->held_up))
 		return;
 	s->f.fix = way.fix;
 	assay_found_add_fact(&s->f, way.says);
@@ -440,6 +460,28 @@ TEST(code_that_every_step_loads_is_made_for_sizes_that_change)
 	f.where.op = "cudaMalloc";
 	CHECK(advice_of_call(&c, &f, ASSAY_WHY_HOST_SYNC) != f.fix);
 	CHECK(advice_of_call(&c, &f, ASSAY_WHY_HOST_RUNTIME) == f.fix);
+	return 0;
+}
+
+TEST(waits_for_values_that_no_call_shows_are_not_replayed)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_window w = {.to = 1000};
+	assay_find_ctx c = {.w = &w};
+	struct telling s = {.run = run, .c = &c, .cause = ASSAY_WHY_HOST_SYNC};
+	uint32_t gap = assay_add(t, ASSAY_T_gap), sample = assay_add(t, ASSAY_T_sample);
+	t->gap.device[gap] = 0;
+	t->gap.dur[gap] = 100;
+	for (int i = 0; i < 2; i++) {
+		uint32_t part = assay_add(t, ASSAY_T_gap_part);
+		t->gap_part.gap[part] = gap;
+		t->gap_part.cause[part] = ASSAY_WHY_HOST_SYNC;
+		t->gap_part.dur[part] = i ? 60 : 40;
+		t->gap_part.sample[part] = i ? sample : ASSAY_NO_ROW;
+		CHECK_EQ(is_told_by_samples(&s), i == 1);
+	}
+	assay_run_free(run);
 	return 0;
 }
 
