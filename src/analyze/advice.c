@@ -199,6 +199,12 @@ static int needless(const struct finder *f, uint32_t call)
 	return f->bucket[call] ? (int)ASSAY_ADVICE_BUCKETS : f->of_shape[f->t->op_call.shape[call]];
 }
 
+/* Copies that serve nothing are launched no more; what else is needless is part of other work. */
+static bool is_launch_of_its_own(int advice)
+{
+	return advice == ASSAY_ADVICE_CASTS || advice == ASSAY_ADVICE_LAYOUT;
+}
+
 static void look_at(struct finder *f, uint32_t part)
 {
 	const assay_call_part_table *p = &f->t->call_part;
@@ -213,6 +219,8 @@ static void look_at(struct finder *f, uint32_t part)
 		 call, p->precision[part]);
 	add_call(f, eager ? ASSAY_ADVICE_EAGER : ASSAY_ADVICE_CHAIN, call, p->unfused[part]);
 	f->found[eager ? ASSAY_ADVICE_EAGER : ASSAY_ADVICE_CHAIN].gone += p->goes[part];
+	if (is_launch_of_its_own(whole))
+		f->found[whole].gone++;
 	if (whole == ASSAY_ADVICE_OPTIMIZER)
 		add_call(f, whole, call,
 			 (int64_t)((double)(left + p->shape[part]) * ASSAY_LIST_PASSES_SAVED));
@@ -241,7 +249,8 @@ static void look_at_lone(struct finder *f, uint32_t row)
 	*(copy ? &v->copies : &v->compute) += l->needless[row];
 	if (l->advice[row] == ASSAY_ADVICE_LAYOUT && l->least[row] < l->needless[row])
 		v->what = layout_with_norms;
-	v->gone += l->advice[row] == ASSAY_ADVICE_CHAIN || l->advice[row] == ASSAY_ADVICE_EAGER;
+	v->gone += l->advice[row] == ASSAY_ADVICE_CHAIN || l->advice[row] == ASSAY_ADVICE_EAGER ||
+		   (is_launch_of_its_own(l->advice[row]) && l->least[row] >= l->needless[row]);
 	v->gaps += l->gap[row];
 	v->least += l->least[row];
 	v->most += l->most[row];

@@ -66,6 +66,8 @@ TEST(kernel_names_tell_softmax_casts_and_updates)
 		{"triton_softmax_7", ASSAY_ROLE_NONE},
 		{"void at::native::vectorized_elementwise_kernel<8, at::native::bfloat16_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda(float)#1}>",
 		 ASSAY_ROLE_CAST},
+		{"void at::native::vectorized_elementwise_kernel<8, at::native::bfloat16tofloat32_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda(float)#1}>",
+		 ASSAY_ROLE_CAST},
 		{"void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&), at::native::memory::LoadWithCast<1> >",
 		 ASSAY_ROLE_CAST},
 		{"void at::native::vectorized_elementwise_kernel<4, at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>",

@@ -251,6 +251,29 @@ def unfused_chain(rng):
     return body
 
 
+TO_FLOAT = ELEMENTWISE.format("at::native::bfloat16tofloat32_copy_kernel_cuda(at::TensorIteratorBase&)")
+TO_HALF = ELEMENTWISE.format("at::native::bfloat16_copy_kernel_cuda(at::TensorIteratorBase&)")
+
+
+def upcasts(rng):
+    """Casts around each product of a host that is not ahead: without them it has half as much to launch."""
+    layers, kernel = rng.randint(30, 60), rng.randint(3, 6) * 1000
+
+    def cast(m, name):
+        m.inside("aten::to", lambda: m.launch(name, 15000))
+
+    def body(m, bad):
+        for _ in range(layers):
+            if bad:
+                cast(m, TO_FLOAT)
+            m.op("mm", kernel)
+            if bad:
+                cast(m, TO_HALF)
+            m.op("gelu", kernel)
+        m.unseen(5000)
+    return body
+
+
 CONVOLUTION = {"Concrete Inputs": ["", "", "", "[1, 1]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1"],
                "Input type": ["c10::Half", "c10::Half", "", "ScalarList", "ScalarList", "ScalarList", "Scalar", "ScalarList", "Scalar"]}
 NORM = {"Concrete Inputs": ["", "", "", "", "", "", "", "True", "1e-05", "[True, True, True]"],
@@ -493,6 +516,7 @@ CLASSES = {
     "unseen_waits": (serial_streams(False), ["serial_streams"], "is not recorded"),
     "contention": (contention, ["contention", "other_process"], "process"),
     "unfused_chain": (unfused_chain, ["unfused_chain"], "elementwise|reduce|Memcpy DtoD"),
+    "upcasts": (upcasts, ["cast_storm"], "one type to another"),
     "planes": (planes(False), ["layout_copies"], "nchwToNhwc|nhwcToNchw|batch_norm"),
     "planes_of_operators": (planes(True), ["layout_copies"], "nchwToNhwc|nhwcToNchw|batch_norm"),
     "launch_blocking": (launch_blocking, ["debug_mode"], "LAUNCH_BLOCKING"),
