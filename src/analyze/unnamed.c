@@ -278,6 +278,39 @@ static bool tells_pace(const struct look *l, assay_unnamed *out)
 	return true;
 }
 
+/* How long a loader takes for the batch that it is asked for last before some time. */
+static int64_t last_batch_before(const struct look *l, assay_sid name, int64_t time)
+{
+	const assay_host_table *h = &l->run->part.t.host;
+	int64_t last = INT64_MIN, dur = 0;
+	for (size_t i = 0; i < h->n; i++)
+		if (h->name[i] == name && h->ts[i] < time && h->ts[i] > last) {
+			last = h->ts[i];
+			dur = h->dur[i];
+		}
+	return dur;
+}
+
+/* A loader whose processes do not outlive an epoch ends them when it has no batch left, which takes
+ * some time, and starts others before it is asked for the next one. */
+static bool tells_workers(const struct look *l, assay_unnamed *out)
+{
+	enum { ENDED = 5 * 1000 * 1000 }; /* ns: nobody else takes so long to say that it is over */
+	const assay_host_table *t = &l->run->part.t.host;
+	const assay_hole *h = &l->holes.p[l->main->hole];
+	assay_sid name = t->name[h->after];
+	if (assay_str_find(assay_text(l->run, name), "_MultiProcessingDataLoaderIter") < 0 ||
+	    h->idle < LONG || l->main->idle * 2 < l->idle ||
+	    last_batch_before(l, name, h->from) < ENDED || t->dur[h->after] < ENDED)
+		return false;
+	out->likely = ASSAY_WHY_HOST_DATA;
+	out->phrase = "while a loader starts its workers anew";
+	out->fix = "persistent_workers=True, or one loader for all epochs";
+	out->because =
+		"nothing is recorded there, but before it the loader takes long to end, and behind it long for a first batch, as where its processes are started";
+	return true;
+}
+
 /* Where in the order of a device's work the one stands that ended when a gap began, plus one; 0:
  * not found among the last to begin. */
 static size_t place_before(const struct look *l, const assay_order_device *d, uint32_t gap)
@@ -491,8 +524,8 @@ static bool tells_interruptions(const struct look *l, assay_unnamed *out)
 
 /* The first that says yes is believed. */
 static bool (*const rules[])(const struct look *, assay_unnamed *) = {
-	tells_lock, tells_collective, tells_polling,       tells_timer,
-	tells_pace, tells_copies,     tells_interruptions,
+	tells_lock,    tells_collective, tells_polling, tells_timer,
+	tells_workers, tells_pace,       tells_copies,  tells_interruptions,
 };
 
 assay_unnamed assay_unnamed_look(const assay_run *run, const assay_find_ctx *c)
@@ -650,6 +683,24 @@ TEST(rounds_of_a_round_time_are_a_pace_where_the_rests_differ)
 	}
 	CHECK(is_pace(9980000, 10000000, 10100000) && is_pace(10110000, 10130000, 10250000));
 	CHECK(!is_pace(10440000, 10500000, 10560000) && !is_pace(9500000, 10000000, 10500000));
+	return 0;
+}
+
+TEST(a_loader_that_takes_long_to_end_starts_its_workers_anew)
+{
+	static const char next[] = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__";
+	for (int k = 0; k < 2; k++) {
+		struct told x;
+		told_open(&x);
+		assay_hand_host(x.run, ASSAY_HOST_ANNOTATION, next, x.now, (k ? 25 : 1) * MS);
+		x.now += 26 * MS;
+		add_hole(&x, "aten::item", 40 * MS, next, "gemm", 0);
+		x.run->part.t.host.dur[x.run->part.t.host.n - 1] = 20 * MS;
+		assay_unnamed u = assay_unnamed_look(x.run, &x.c);
+		CHECK_EQ(u.likely, k ? ASSAY_WHY_HOST_DATA : ASSAY_WHY_HOST_UNTRACED);
+		CHECK(!k || strstr(u.fix, "persistent_workers"));
+		told_close(&x);
+	}
 	return 0;
 }
 
