@@ -245,7 +245,9 @@ class Run:
         return list(self.report().get("findings", []))
 
     def diff(self, other: "Run", *options: str) -> Document:
-        """From this run to the other."""
+        """From this run to the other; of a job, open the folder that holds its ranks."""
+        if len(self.paths) != 1 or len(other.paths) != 1:
+            raise AssayError("diff compares two runs of one path each: open the folder that holds the ranks")
         return document("diff", "--json", *options, *self.paths, *other.paths, good=(0, 1))
 
     def path(self, what_if: Union[str, Sequence[str], None] = None, *options: str) -> Document:
@@ -277,6 +279,8 @@ _open_file = open
 
 def open(*paths: Path) -> Run:  # noqa: A001, the name people type
     """Open a run directory or any trace; several paths are ranks of one job. Missing files are said at once."""
+    if not paths:
+        raise AssayError("open() needs a run directory or a trace")
     for path in paths:
         os.stat(path)
     return Run(*paths)

@@ -541,13 +541,23 @@ static void free_answers(answer *a, int n)
 	}
 }
 
+/* Nothing but blanks and comments behind a statement: what stood there would be left out. */
+static bool is_last(assay_sql *sql, const char *rest, assay_err *err)
+{
+	assay_result more = {0};
+	bool last = assay_sql_start(sql, &rest, &more, err) && !more.stmt;
+	assay_result_free(&more);
+	return last || assay_fail(err, ASSAY_USAGE, 0, "one statement at a time");
+}
+
 bool assay_arrow_sql(assay_run *run, const char *text, struct ArrowArrayStream *out, assay_err *err)
 {
 	assay_sql sql;
 	assay_result r = {0};
 	holder *h = new_holder(run);
 	bool ok = assay_sql_open(&sql, run, err) && assay_sql_start(&sql, &text, &r, err) &&
-		  (r.stmt || assay_fail(err, ASSAY_USAGE, 0, "there is no statement"));
+		  (r.stmt || assay_fail(err, ASSAY_USAGE, 0, "there is no statement")) &&
+		  is_last(&sql, text, err);
 	int cols = ok ? r.cols : 0;
 	answer *a = assay_alloc(&h->arena, (size_t)(cols + 1) * sizeof *a);
 	h->cols = cols;
@@ -618,6 +628,7 @@ TEST(a_statement_becomes_columns_of_the_type_its_values_need)
 	a.release(&a);
 	s.release(&s);
 	CHECK(!assay_arrow_sql(run, "select nothing", &s, &err) && err.text[0]);
+	CHECK(!assay_arrow_sql(run, "select 1; selct 2", &s, &err) && strstr(err.text, "one"));
 	assay_run_free(run);
 	return 0;
 }

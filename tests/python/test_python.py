@@ -86,6 +86,17 @@ def sentences():
         said = str(e)
     check("a file that is no trace raises the sentence", "README.md" in said, said)
     check("an unknown table is a KeyError", raises(KeyError, lambda: run["nothing"]))
+    ranks = [os.path.join(TOP, "demo/ddp", name) for name in sorted(os.listdir(os.path.join(TOP, "demo/ddp")))]
+    for what, function, words in (("opening nothing", assay.open, "needs a run directory or a trace"),
+                                  ("comparing lists of ranks", lambda: assay.open(*ranks).diff(run), "open the folder that holds the ranks"),
+                                  ("two statements", lambda: run.sql("select 1; select 2").to_dicts(), "one statement at a time")):
+        try:
+            function()
+            said = ""
+        except assay.AssayError as e:
+            said = str(e)
+        check(f"{what} raises a sentence", words in said, said)
+    check("a comment behind a statement is none", run.sql("select 1 a; -- the first").to_dicts() == [{"a": 1}])
     check("a missing file is an OSError", raises(OSError, lambda: assay.open("/nonexistent")))
 
 
