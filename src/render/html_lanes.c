@@ -2,6 +2,7 @@
  * each in time order. Host spans nest by depth; GPU work takes the first lane that is free. */
 #include "render/html_page.h"
 
+#include "base/group.h"
 #include "base/sort.h"
 #include "base/test.h"
 
@@ -48,16 +49,7 @@ static uint32_t *by_track(assay_page *p, const struct spans *s, const uint32_t *
 {
 	size_t tracks = p->run->part.t.track.n;
 	uint32_t *out = assay_alloc(&p->scratch, s->n * sizeof *out);
-	for (size_t i = 0; i < s->n; i++)
-		if (s->track[row[i]] < tracks)
-			first[s->track[row[i]] + 1]++;
-	for (size_t i = 0; i < tracks; i++)
-		first[i + 1] += first[i];
-	size_t *next = assay_alloc(&p->scratch, (tracks + 1) * sizeof *next);
-	memcpy(next, first, tracks * sizeof *next);
-	for (size_t i = 0; i < s->n; i++)
-		if (s->track[row[i]] < tracks)
-			out[next[s->track[row[i]]]++] = row[i];
+	assay_group_rows(out, first, row, s->n, s->track, tracks);
 	return out;
 }
 

@@ -1,4 +1,5 @@
 /* Scopes of what is no work of a device: waits, memory taken and given back, recorded events. */
+#include "base/group.h"
 #include "base/sort.h"
 #include "resolve/scopes.h"
 
@@ -9,26 +10,19 @@ void scopes_index_allocs(scopes *s)
 	size_t tracks = s->t->track.n;
 	assay_reserve(s->t, ASSAY_T_alloc_scope, a->n);
 	s->t->alloc_scope.n = a->n;
-	for (size_t i = 0; i <= tracks; i++)
-		*assay_push(&s->alloc_first) = 0;
+	uint32_t *by_time = assay_pages_grow(NULL, a->n * sizeof *by_time + 1);
 	for (uint32_t i = 0; i < a->n; i++) {
 		s->t->alloc_scope.scope[i] = ASSAY_NO_ROW;
 		s->t->alloc_scope.how[i] = ASSAY_SCOPE_HOW_NONE;
-		if (a->track[i] >= tracks)
-			continue;
-		*assay_push(&s->alloc_rows) = i;
-		s->alloc_first.p[a->track[i] + 1]++;
+		by_time[i] = i;
 	}
-	for (size_t i = 0; i < tracks; i++)
-		s->alloc_first.p[i + 1] += s->alloc_first.p[i];
-	if (!s->alloc_rows.n)
-		return;
-	int64_t *track = assay_pages_grow(NULL, a->n * sizeof *track);
-	for (size_t i = 0; i < a->n; i++)
-		track[i] = a->track[i];
-	assay_sort_rows(s->alloc_rows.p, s->alloc_rows.n, a->ts);
-	assay_sort_rows(s->alloc_rows.p, s->alloc_rows.n, track);
-	assay_pages_free(track);
+	assay_sort_rows(by_time, a->n, a->ts);
+	assay_vec_reserve(&s->alloc_rows, a->n + 1);
+	assay_vec_reserve(&s->alloc_first, tracks + 1);
+	assay_group_rows(s->alloc_rows.p, s->alloc_first.p, by_time, a->n, a->track, tracks);
+	s->alloc_first.n = tracks + 1;
+	s->alloc_rows.n = s->alloc_first.p[tracks];
+	assay_pages_free(by_time);
 }
 
 void scopes_allocs_until(scopes *s, uint32_t track, size_t *next, int64_t ts)

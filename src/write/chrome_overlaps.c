@@ -3,6 +3,7 @@
  * Such work has a row of its own below; which stream it is of stands in its arguments. */
 #include "write/chrome.h"
 
+#include "base/group.h"
 #include "base/sort.h"
 #include "base/test.h"
 
@@ -48,21 +49,18 @@ static void place(chrome_out *c, uint32_t g, nest *lanes)
 void chrome_find_overlaps(chrome_out *c, assay_arena *arena)
 {
 	const assay_gpu_table *t = &c->t->gpu;
+	size_t tracks = c->t->track.n;
 	uint32_t *row = assay_alloc(arena, (t->n + 1) * sizeof *row);
-	int64_t *track = assay_alloc(arena, (t->n + 1) * sizeof *track);
+	size_t *first = assay_alloc(arena, (tracks + 1) * sizeof *first);
 	nest *lanes = assay_alloc(arena, LANES * sizeof *lanes);
 	c->lane = assay_alloc(arena, t->n + 1);
-	for (uint32_t g = 0; g < t->n; g++) {
-		row[g] = g;
-		track[g] = t->track[g];
-	}
-	assay_sort_spans(row, t->n, t->ts, t->dur);
-	assay_sort_rows(row, t->n, track);
-	for (size_t i = 0; i < t->n; i++) {
-		if (!i || t->track[row[i]] != t->track[row[i - 1]])
-			for (int k = 0; k < LANES; k++)
-				lanes[k].open = 0;
-		place(c, row[i], lanes);
+	assay_group_rows(row, first, NULL, t->n, t->track, tracks);
+	for (size_t k = 0; k < tracks; k++) {
+		assay_sort_spans(row + first[k], first[k + 1] - first[k], t->ts, t->dur);
+		for (int l = 0; l < LANES; l++)
+			lanes[l].open = 0;
+		for (size_t i = first[k]; i < first[k + 1]; i++)
+			place(c, row[i], lanes);
 	}
 }
 

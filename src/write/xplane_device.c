@@ -8,6 +8,7 @@
 
 #include "base/input.h"
 #include "base/json.h"
+#include "base/group.h"
 #include "base/sort.h"
 #include "model/machine.h"
 #include "names/copies.h"
@@ -545,14 +546,7 @@ static void group_work(xplane_writer *w, uint32_t *rows, size_t *first)
 {
 	const assay_gpu_table *g = &w->t->gpu;
 	size_t tracks = w->t->track.n;
-	for (size_t i = 0; i < g->n; i++)
-		first[g->track[i] + 1]++;
-	for (size_t i = 0; i < tracks; i++)
-		first[i + 1] += first[i];
-	size_t *next = assay_alloc(&w->scratch, (tracks + 1) * sizeof *next);
-	memcpy(next, first, tracks * sizeof *next);
-	for (uint32_t i = 0; i < g->n; i++)
-		rows[next[g->track[i]]++] = i;
+	assay_group_rows(rows, first, NULL, g->n, g->track, tracks);
 	for (size_t i = 0; i < tracks; i++)
 		assay_sort_spans(rows + first[i], first[i + 1] - first[i], g->ts, g->dur);
 }

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 
+#include "base/group.h"
 #include "base/sort.h"
 
 enum {
@@ -119,17 +120,9 @@ static void index_tracks(xplane_writer *w)
 {
 	const assay_derived_table *t = &w->t->derived;
 	size_t tracks = w->t->track.n;
-	size_t *first = assay_alloc(&w->scratch, (tracks + 1) * sizeof *first);
-	size_t *next = assay_alloc(&w->scratch, (tracks + 1) * sizeof *next);
+	w->derived_first = assay_alloc(&w->scratch, (tracks + 1) * sizeof *w->derived_first);
 	w->derived = assay_alloc(&w->scratch, t->n * sizeof *w->derived);
-	w->derived_first = first;
-	for (size_t i = 0; i < t->n; i++)
-		first[t->track[i] + 1]++;
-	for (size_t i = 0; i < tracks; i++)
-		first[i + 1] += first[i];
-	memcpy(next, first, (tracks + 1) * sizeof *next);
-	for (uint32_t i = 0; i < t->n; i++)
-		w->derived[next[t->track[i]]++] = i;
+	assay_group_rows(w->derived, w->derived_first, NULL, t->n, t->track, tracks);
 }
 
 static void pick(const xplane_writer *w, row_list *list, uint32_t track, assay_derived_row row)

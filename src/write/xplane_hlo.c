@@ -8,6 +8,8 @@
 
 #include <inttypes.h>
 
+#include "base/group.h"
+#include "base/sort.h"
 #include "base/utf8.h"
 
 enum { HLO_MODULE = 1 };
@@ -344,14 +346,10 @@ void xplane_write_hlo(xplane_writer *w)
 	size_t n = w->ops.n;
 	uint32_t *ops = assay_alloc(&w->scratch, n * sizeof *ops);
 	size_t *first = assay_alloc(&w->scratch, (w->programs + 1) * sizeof *first);
-	size_t *next = assay_alloc(&w->scratch, (w->programs + 1) * sizeof *next);
+	uint32_t *program = assay_alloc(&w->scratch, n * sizeof *program);
 	for (size_t i = 0; i < n; i++)
-		first[w->ops.p[i].program + 1]++;
-	for (size_t i = 0; i < w->programs; i++)
-		first[i + 1] += first[i];
-	memcpy(next, first, w->programs * sizeof *next);
-	for (uint32_t i = 0; i < n; i++)
-		ops[next[w->ops.p[i].program]++] = i;
+		program[i] = w->ops.p[i].program;
+	assay_group_rows(ops, first, NULL, n, program, w->programs);
 	for (size_t i = 0; i < w->programs; i++)
 		put_program(w, &p, ops + first[i], first[i + 1] - first[i]);
 	xplane_plane_stat(&p, ASSAY_S("labels_from_scopes"), ASSAY_S("1"));

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/group.h"
 #include "base/sort.h"
 
 enum { OVERLAP_LINES = 16 };
@@ -420,17 +421,10 @@ void xplane_make_host(xplane_writer *w, xplane_out *out)
 	xplane_expect(out, n);
 	for (size_t i = 0; i < t->device.n; i++)
 		h.amd |= assay_device_vendor(w->run, i) == ASSAY_VENDOR_AMD;
-	for (uint32_t i = 0; i < n; i++) {
-		first[t->host.track[i] + 1]++;
-		length[i] = length_of(w, i);
-	}
-	for (size_t i = 0; i < t->track.n; i++)
-		first[i + 1] += first[i];
-	keep_thread_ids(&h, first);
-	size_t *next = assay_alloc(&w->scratch, (t->track.n + 1) * sizeof *next);
-	memcpy(next, first, t->track.n * sizeof *next);
 	for (uint32_t i = 0; i < n; i++)
-		rows[next[t->host.track[i]]++] = i;
+		length[i] = length_of(w, i);
+	assay_group_rows(rows, first, NULL, n, t->host.track, t->track.n);
+	keep_thread_ids(&h, first);
 	for (uint32_t i = 0; i < t->track.n; i++) {
 		size_t many = first[i + 1] - first[i];
 		assay_sort_spans(rows + first[i], many, t->host.ts, length);
