@@ -185,3 +185,26 @@ TEST(every_kind_of_row_has_an_operation)
 		CHECK_EQ(assay_call_of(assay_str_of(want[i].name)).op, want[i].op);
 	return 0;
 }
+
+/* What idle time calls a wait stands in the same rows, in another column. */
+TEST(every_call_that_waits_for_the_resolver_waits_for_idle_time)
+{
+	static const char *const stems[] = {
+#define CALL(stem, does, blocks, takes) stem,
+#include "names/calls.def"
+#undef CALL
+	};
+	size_t waits = 0;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(stems); i++) {
+		char name[96];
+		int n = snprintf(name, sizeof name, "cuda%.*s", (int)strcspn(stems[i], "*"),
+				 stems[i]);
+		assay_call c = assay_call_of((assay_str){name, (size_t)n});
+		bool wait = c.op == ASSAY_OP_EVENT_SYNC || c.op == ASSAY_OP_STREAM_SYNC ||
+			    c.op == ASSAY_OP_DEVICE_SYNC || c.flags & ASSAY_REC_MUST_BLOCK;
+		CHECK(!wait || assay_call_is_wait(assay_call_meaning_of(name, (size_t)n)));
+		waits += wait;
+	}
+	CHECK(waits > 5);
+	return 0;
+}
