@@ -242,10 +242,10 @@ static bool refuse(const struct kin *k, assay_err *err)
 		why = comparable(k, first, other)
 			      ? "no ranks join them, and their times do not meet"
 			      : "neither ranks nor clocks say that they belong together";
-	assay_fail(err, ASSAY_UNRELATED, 0,
-		   "these are %zu runs, not one job: %s%s (%s); report each, or compare two with "
-		   "assay diff",
-		   k->jobs, names, k->jobs > NAMED ? ", ..." : "", why);
+	assay_fail(
+		err, ASSAY_UNRELATED, 0,
+		"these are %zu runs, not one job: %s%s (%s); report each, or compare two with assay diff",
+		k->jobs, names, k->jobs > NAMED ? ", ..." : "", why);
 	assay_arena_free(&scratch);
 	return false;
 }
