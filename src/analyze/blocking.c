@@ -6,6 +6,7 @@
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "model/by_name.h"
 #include "names/calls.h"
 #include "names/copies.h"
 #include "names/waiters.h"
@@ -25,21 +26,17 @@ struct search {
 	const assay_run *run;
 	const assay_tables *t;
 	const assay_window *w;
-	uint8_t *is_wait; /* by string id: 0 not asked, 1 no, 2 waits, 3 copies in a form that does
-			   */
-	assay_map at;     /* row of host -> call */
+	assay_by_name form; /* form_of() */
+	assay_map at;       /* row of host -> call */
 	calls call;
 };
 
-static uint8_t form_of(struct search *s, uint32_t row)
+enum { GOES_ON, WAITS, COPIES }; /* COPIES: in a form that waits */
+
+static unsigned form_of(assay_str call)
 {
-	assay_sid name = s->t->host.name[row];
-	if (!s->is_wait[name]) {
-		assay_str text = assay_text(s->run, name);
-		assay_call_meaning m = assay_call_meaning_of(text.p, text.n);
-		s->is_wait[name] = !assay_call_is_wait(m) ? 1 : m.does == ASSAY_DOES_COPY ? 3 : 2;
-	}
-	return s->is_wait[name];
+	assay_call_meaning m = assay_call_meaning_of(call.p, call.n);
+	return !assay_call_is_wait(m) ? GOES_ON : m.does == ASSAY_DOES_COPY ? COPIES : WAITS;
 }
 
 static void gather_calls(struct search *s, uint32_t own, assay_blocking *b)
@@ -50,7 +47,7 @@ static void gather_calls(struct search *s, uint32_t own, assay_blocking *b)
 	for (uint32_t i = 0; i < h->n; i++) {
 		if (!assay_is_call(h->kind[i]) || h->ts[i] < s->w->from || h->ts[i] >= s->w->to)
 			continue;
-		b->all += form_of(s, i) > 1;
+		b->all += assay_by_name_ask(&s->form, h->name[i]) != GOES_ON;
 		uint32_t stack = assay_call_stack(s->t, i);
 		if (stack != ASSAY_NO_ROW &&
 		    assay_line_key(s->t, assay_own_call(s->t, stack)) == here)
@@ -58,12 +55,12 @@ static void gather_calls(struct search *s, uint32_t own, assay_blocking *b)
 	}
 	assay_sort_rows(rows.p, rows.n, h->ts);
 	for (size_t i = 0; i < rows.n; i++) {
-		uint8_t form = form_of(s, rows.p[i]);
+		unsigned form = assay_by_name_ask(&s->form, h->name[rows.p[i]]);
 		*assay_map_at(&s->at, rows.p[i]) = (uint32_t)i;
 		*assay_push(&s->call) = (struct call){.row = rows.p[i],
 						      .waiter = (uint8_t)assay_waiters_n,
-						      .blocks = form > 1,
-						      .reads = form == 3};
+						      .blocks = form != GOES_ON,
+						      .reads = form == COPIES};
 	}
 	assay_vec_free(&rows);
 }
@@ -124,7 +121,7 @@ assay_blocking assay_blocking_at(const assay_run *run, const assay_window *w, ui
 	struct search s = {.run = run, .t = &run->part.t, .w = w};
 	assay_blocking b = {.first = ASSAY_NO_ROW, .waiter = assay_waiters_n};
 	uint64_t *inside = assay_alloc(&scratch, (assay_waiters_n + 1) * sizeof *inside), most = 0;
-	s.is_wait = assay_alloc(&scratch, run->part.strings.str.n + 1);
+	s.form = assay_by_name_open(run, &scratch, form_of);
 	gather_calls(&s, own, &b);
 	see_work(&s);
 	count_waits(&s, &b, inside);

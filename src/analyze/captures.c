@@ -10,42 +10,32 @@
 
 #include "analyze/op_walk.h"
 #include "base/json.h"
+#include "base/group.h"
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "model/by_name.h"
 #include "names/calls.h"
 
 enum { WHAT_COPY = 1, WHAT_SET = 2 };
 
 /* ---- what was captured ---- */
 
-/* What calls do, by the string of their name, found once a name. */
-typedef struct meanings {
-	const assay_run *run;
-	uint8_t *does; /* 0: not asked yet, else 1 + assay_call_does */
-} meanings;
-
-/* Some calls launch and record an event at once. */
-static assay_call_does does_mostly(assay_call_meaning m)
+/* Some calls launch and record an event at once; XLA's profiler writes the graph behind the call's
+ * name: "cuGraphLaunch (CudaGraph:48)". */
+static unsigned does_mostly(assay_str call)
 {
+	assay_call_meaning m = assay_call_meaning_of(call.p, call.n);
+	if (assay_str_find(call, "GraphLaunch (CudaGraph") >= 0)
+		return ASSAY_DOES_GRAPH;
 	bool launch = m.takes & ASSAY_TAKES_LAUNCHES && m.does != ASSAY_DOES_GRAPH &&
 		      m.does != ASSAY_DOES_COPY && m.does != ASSAY_DOES_MEMSET;
-	return launch ? ASSAY_DOES_LAUNCH : (assay_call_does)m.does;
+	return launch ? ASSAY_DOES_LAUNCH : m.does;
 }
 
-static meanings meanings_open(const assay_run *run)
+static assay_call_does does_of(const assay_by_name *does, uint32_t host)
 {
-	return (meanings){run, assay_pages_grow(NULL, run->part.strings.str.n + 1)};
-}
-
-static assay_call_does does_of(const meanings *m, uint32_t host)
-{
-	assay_sid sid = m->run->part.t.host.name[host];
-	if (!m->does[sid]) {
-		assay_str name = assay_text(m->run, sid);
-		m->does[sid] = (uint8_t)(1 + does_mostly(assay_call_meaning_of(name.p, name.n)));
-	}
-	return (assay_call_does)(m->does[sid] - 1);
+	return (assay_call_does)assay_by_name_ask(does, does->run->part.t.host.name[host]);
 }
 
 static uint64_t what_of_name(assay_str name)
@@ -155,7 +145,7 @@ static void end_graph(assay_captures *c)
 typedef assay_vec(uint32_t) row_list;
 
 /* Calls of threads that capture, thread after thread in the order of time. */
-static void list_calls(const meanings *m, row_list *out, assay_arena *scratch)
+static void list_calls(const assay_by_name *m, row_list *out, assay_arena *scratch)
 {
 	const assay_tables *t = &m->run->part.t;
 	bool *captures = assay_alloc(scratch, t->track.n + 1);
@@ -171,18 +161,13 @@ static void list_calls(const meanings *m, row_list *out, assay_arena *scratch)
 		return;
 	assay_sort_rows(out->p, out->n, t->host.ts);
 	uint32_t *by_thread = assay_alloc(scratch, out->n * sizeof *by_thread);
-	size_t *at = assay_alloc(scratch, (t->track.n + 1) * sizeof *at);
-	for (size_t i = 0; i < out->n; i++)
-		at[t->host.track[out->p[i]] + 1]++;
-	for (size_t i = 0; i < t->track.n; i++)
-		at[i + 1] += at[i];
-	for (size_t i = 0; i < out->n; i++)
-		by_thread[at[t->host.track[out->p[i]]]++] = out->p[i];
+	size_t *first = assay_alloc(scratch, (t->track.n + 1) * sizeof *first);
+	assay_group_rows(by_thread, first, out->p, out->n, t->host.track, t->track.n);
 	memcpy(out->p, by_thread, out->n * sizeof *by_thread);
 }
 
 /* A call inside another one is the same launch told of twice. */
-static void walk_calls(struct taking *k, const meanings *m, const row_list *calls)
+static void walk_calls(struct taking *k, const assay_by_name *m, const row_list *calls)
 {
 	const assay_host_table *host = &k->from->part.t.host;
 	uint32_t track = ASSAY_NO_ROW;
@@ -216,7 +201,8 @@ void assay_captures_take(assay_captures *c, assay_run *run, const assay_run *rec
 	assay_rule_names rules;
 	if (!c->first.n)
 		*assay_push(&c->first) = 0;
-	meanings m = meanings_open(recording);
+	assay_arena names = {0};
+	assay_by_name m = assay_by_name_open(recording, &names, does_mostly);
 	list_calls(&m, &calls, &k.scratch);
 	if (calls.n) {
 		c->apart |= recording != run;
@@ -227,7 +213,7 @@ void assay_captures_take(assay_captures *c, assay_run *run, const assay_run *rec
 		assay_op_places_free(&k.places);
 		assay_rule_names_free(&rules);
 	}
-	assay_pages_free(m.does);
+	assay_arena_free(&names);
 	assay_map_free(&k.row_of);
 	assay_arena_free(&k.scratch);
 	assay_vec_free(&calls);
@@ -431,23 +417,16 @@ static void give_launch(struct giving *v, const uint32_t *gpu, size_t n)
 		v->unfit += n;
 }
 
-/* XLA's profiler writes the graph behind the call's name: "cuGraphLaunch (CudaGraph:48)". */
-static bool is_graph_launch(const meanings *m, uint32_t host)
-{
-	return does_of(m, host) == ASSAY_DOES_GRAPH ||
-	       assay_str_find(assay_text(m->run, m->run->part.t.host.name[host]),
-			      "GraphLaunch (CudaGraph") >= 0;
-}
-
 /* Work of graph launches: launches in the order of the program, work of each in that of time. */
 static void list_work(struct giving *v, row_list *out)
 {
 	const assay_launch_table *l = &v->t->launch;
-	meanings m = meanings_open(v->run);
+	assay_arena names = {0};
+	assay_by_name m = assay_by_name_open(v->run, &names, does_mostly);
 	for (uint32_t g = 0; g < l->n; g++)
-		if (l->host[g] != ASSAY_NO_ROW && is_graph_launch(&m, l->host[g]))
+		if (l->host[g] != ASSAY_NO_ROW && does_of(&m, l->host[g]) == ASSAY_DOES_GRAPH)
 			*assay_push(out) = g;
-	assay_pages_free(m.does);
+	assay_arena_free(&names);
 	if (out->n)
 		assay_sort_rows(out->p, out->n, v->t->gpu.ts);
 }

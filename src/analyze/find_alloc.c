@@ -4,6 +4,7 @@
 #include "analyze/finding.h"
 #include "analyze/idle_lines.h"
 #include "base/fmt.h"
+#include "model/by_name.h"
 #include "names/calls.h"
 
 static const char fix_torch[] =
@@ -20,8 +21,7 @@ struct line {
 struct churn {
 	const assay_run *run;
 	const assay_find_ctx *c;
-	uint8_t *does; /* by string id: assay_call_does + 1 of ALLOC and FREE, 1 of others, 0 not
-			  asked */
+	assay_by_name does; /* does_to_memory() */
 	int64_t idle,
 		late; /* ns of gaps in such calls; of these, in the second half of the window */
 	uint64_t calls[2]; /* that take, that give back */
@@ -29,6 +29,13 @@ struct churn {
 	assay_map known;
 	assay_vec(struct line) line[2];
 };
+
+static unsigned does_to_memory(assay_str call)
+{
+	assay_call_meaning m = assay_call_meaning_of(call.p, call.n);
+	bool wanted = !m.async && (m.does == ASSAY_DOES_ALLOC || m.does == ASSAY_DOES_FREE);
+	return wanted ? m.does : ASSAY_DOES_OTHER;
+}
 
 /* 0 takes memory, 1 gives it back, -1 neither: a call in which the runtime sets itself up, as
  * cudaFree(0) is, takes too long for memory. */
@@ -38,14 +45,8 @@ static int side_of(struct churn *x, uint32_t host)
 	if (host == ASSAY_NO_ROW || !assay_is_call(h->kind[host]) ||
 	    h->dur[host] >= ASSAY_FIRST_USE)
 		return -1;
-	uint8_t *known = &x->does[h->name[host]];
-	if (!*known) {
-		assay_str name = assay_text(x->run, h->name[host]);
-		assay_call_meaning m = assay_call_meaning_of(name.p, name.n);
-		bool wanted = !m.async && (m.does == ASSAY_DOES_ALLOC || m.does == ASSAY_DOES_FREE);
-		*known = wanted ? (uint8_t)(m.does + 1) : 1;
-	}
-	return *known == ASSAY_DOES_ALLOC + 1 ? 0 : *known == ASSAY_DOES_FREE + 1 ? 1 : -1;
+	unsigned does = assay_by_name_ask(&x->does, h->name[host]);
+	return does == ASSAY_DOES_ALLOC ? 0 : does == ASSAY_DOES_FREE ? 1 : -1;
 }
 
 static void add_line(struct churn *x, int side, uint32_t host)
@@ -163,7 +164,7 @@ static void find_alloc(assay_run *run, const assay_find_ctx *c)
 	struct churn x = {.run = run, .c = c};
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0)
 		return;
-	x.does = assay_alloc(c->scratch, run->part.strings.str.n + 1);
+	x.does = assay_by_name_open(run, c->scratch, does_to_memory);
 	if ((double)sum_gaps(&x, ASSAY_WHY_COUNT) >= assay_worth_saying * (double)c->whole) {
 		sum_calls(&x);
 		tell(&x);
@@ -178,6 +179,6 @@ const assay_finder assay_find_alloc = {"alloc", find_alloc};
 int64_t assay_alloc_part(const assay_run *run, const assay_find_ctx *c, assay_why cause)
 {
 	struct churn x = {.run = run, .c = c};
-	x.does = assay_alloc(c->scratch, run->part.strings.str.n + 1);
+	x.does = assay_by_name_open(run, c->scratch, does_to_memory);
 	return sum_gaps(&x, cause);
 }

@@ -11,6 +11,7 @@
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "model/by_name.h"
 #include "names/calls.h"
 
 /* A call that begins to capture, or that makes a graph of what was captured. */
@@ -36,9 +37,12 @@ struct graphs {
 	int64_t idle_there;
 };
 
-static bool is_instantiation(assay_str name)
+/* Begins a capture or makes a graph: one that is updated costs less. */
+static unsigned does_of_call(assay_str name)
 {
-	return assay_str_find(name, "Instantiate") >= 0; /* one that is updated costs less */
+	assay_call_does does = assay_call_meaning_of(name.p, name.n).does;
+	bool makes = does == ASSAY_DOES_MAKE_GRAPH && assay_str_find(name, "Instantiate") >= 0;
+	return makes || does == ASSAY_DOES_CAPTURE_BEGIN ? does : ASSAY_DOES_OTHER;
 }
 
 static void find_calls(struct graphs *x)
@@ -46,19 +50,16 @@ static void find_calls(struct graphs *x)
 	const assay_tables *t = &x->run->part.t;
 	const assay_window *w = x->c->w;
 	uint32_t group = assay_group_of(t, t->device_time.source[w->device]);
-	uint8_t *does = assay_alloc(x->c->scratch, x->run->part.strings.str.n + 1);
+	assay_by_name does = assay_by_name_open(x->run, x->c->scratch, does_of_call);
 	for (uint32_t h = 0; h < t->host.n; h++) {
 		if (!assay_is_call(t->host.kind[h]) || t->host.ts[h] < w->from ||
 		    t->host.ts[h] >= w->to || assay_track_group(t, t->host.track[h]) != group)
 			continue;
-		uint8_t *known = &does[t->host.name[h]];
-		assay_str name = assay_text(x->run, t->host.name[h]);
-		if (!*known)
-			*known = (uint8_t)(1 + assay_call_meaning_of(name.p, name.n).does);
-		bool makes = *known == 1 + ASSAY_DOES_MAKE_GRAPH && is_instantiation(name);
-		if (makes || *known == 1 + ASSAY_DOES_CAPTURE_BEGIN)
+		unsigned what = assay_by_name_ask(&does, t->host.name[h]);
+		if (what != ASSAY_DOES_OTHER)
 			*assay_push(&x->call) = (struct call){t->host.track[h], h, t->host.ts[h],
-							      assay_host_end(&t->host, h), makes};
+							      assay_host_end(&t->host, h),
+							      what == ASSAY_DOES_MAKE_GRAPH};
 	}
 }
 

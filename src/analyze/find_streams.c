@@ -25,6 +25,8 @@ struct waits {
 	bool guessed; /* by times, where the recording does not say who waits for whom */
 	assay_map known;
 	assay_vec(struct line) line;
+	assay_grids grids; /* where there is a line */
+	int32_t units;     /* multiprocessors; 0: not known */
 };
 
 static bool in_window(const assay_gpu_table *g, const assay_window *w, uint32_t gpu)
@@ -75,32 +77,31 @@ static int32_t units_of(const assay_run *run, int32_t device)
 
 /* Share of the device that a kernel fills at most; 1 where nothing tells. A block takes one
  * multiprocessor or less. */
-static double fill_of(const assay_grids *grids, uint32_t gpu, int32_t units)
+static double fill_of(const struct waits *x, uint32_t gpu)
 {
 	uint32_t grid[3];
 	double blocks = 1;
-	assay_grid_blocks(grids, gpu, grid);
+	assay_grid_blocks(&x->grids, gpu, grid);
 	for (int i = 0; i < 3; i++)
 		blocks *= i && !grid[i] ? 1 : grid[i];
-	return units > 0 && blocks > 0 && blocks < units ? blocks / units : 1;
+	return x->units > 0 && blocks > 0 && blocks < x->units ? blocks / x->units : 1;
 }
 
 /* ns of the window's compute that would be left to others if kernels lay side by side; fill: the
  * share of the device that kernels fill in the mean. */
-static int64_t room(const assay_run *run, const assay_find_ctx *c, double *fill)
+static int64_t room(const struct waits *x, double *fill)
 {
-	const assay_gpu_table *g = &run->part.t.gpu;
+	const assay_find_ctx *c = x->c;
+	const assay_gpu_table *g = &x->run->part.t.gpu;
 	const assay_order_device *d = &c->order->device.p[c->w->device];
-	int32_t units = units_of(run, run->part.t.device_time.device[c->w->device]);
 	double all = 0, filled = 0;
-	assay_grids grids = assay_grids_of(run, c->scratch);
 	for (size_t i = d->first; i < d->first + d->n; i++) {
 		uint32_t r = c->order->row[i];
 		if (c->order->classes[i] != ASSAY_CLASS_COMPUTE || g->dur[r] <= 0 ||
 		    !in_window(g, c->w, r))
 			continue;
 		all += (double)g->dur[r];
-		filled += (double)g->dur[r] * fill_of(&grids, r, units);
+		filled += (double)g->dur[r] * fill_of(x, r);
 	}
 	*fill = all > 0 ? filled / all : 1;
 	return (int64_t)((double)c->w->compute * (1 - *fill));
@@ -124,8 +125,6 @@ static int64_t guess_waits(struct waits *x)
 	const assay_tables *t = &run->part.t;
 	const assay_find_ctx *c = x->c;
 	const assay_order_device *d = &c->order->device.p[c->w->device];
-	int32_t units = units_of(run, t->device_time.device[c->w->device]);
-	assay_grids grids = assay_grids_of(run, c->scratch);
 	int64_t *free_at = assay_alloc(c->scratch, (t->track.n + 1) * sizeof *free_at);
 	int64_t *busy = assay_alloc(c->scratch, (t->track.n + 1) * sizeof *busy);
 	int64_t busiest = 0;
@@ -142,8 +141,7 @@ static int64_t guess_waits(struct waits *x)
 			int64_t behind = t->gpu.ts[last] + t->gpu.dur[last];
 			ready = free_at[stream] > ready ? free_at[stream] : ready;
 			if (t->gpu.ts[r] >= behind && t->gpu.ts[r] - behind < START &&
-			    behind > ready &&
-			    fill_of(&grids, last, units) + fill_of(&grids, r, units) <= 1) {
+			    behind > ready && fill_of(x, last) + fill_of(x, r) <= 1) {
 				x->count++;
 				x->delayed += behind - ready;
 			}
@@ -222,7 +220,11 @@ static void find_streams(assay_run *run, const assay_find_ctx *c)
 		else if (is_unsaid(run, c->w, i))
 			add_line(&x, run->part.t.wait.host[i], 1); /* the line of most of them */
 	double least = worth_a_look * (double)c->whole;
-	int64_t most = x.line.n ? room(run, c, &fill) : 0;
+	if (x.line.n) {
+		x.grids = assay_grids_of(run, c->scratch);
+		x.units = units_of(run, run->part.t.device_time.device[c->w->device]);
+	}
+	int64_t most = x.line.n ? room(&x, &fill) : 0;
 	if ((double)most >= least && (!x.count || (double)x.delayed >= least)) {
 		int64_t saved = saved_without(&x);
 		saved = saved < most ? saved : most;

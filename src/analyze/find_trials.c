@@ -7,6 +7,7 @@
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "model/by_name.h"
 #include "names/calls.h"
 #include "names/roles.h"
 
@@ -20,7 +21,7 @@ struct trials {
 	const uint32_t *row; /* the device's work in order */
 	size_t n;
 	assay_vec(int64_t) record; /* when events are recorded, rising */
-	uint8_t *fills;            /* by string id: 0 not asked, 1 no, 2 it fills memory */
+	assay_by_name fills;
 	assay_vec(assay_span) span;
 	int64_t total;
 	uint64_t times;
@@ -28,23 +29,23 @@ struct trials {
 	int64_t longest;
 };
 
+static unsigned records(assay_str call)
+{
+	return assay_call_meaning_of(call.p, call.n).does == ASSAY_DOES_RECORD;
+}
+
+static unsigned fills(assay_str kernel)
+{
+	return assay_role_of_kernel(kernel) == ASSAY_ROLE_FILL;
+}
+
 static void find_records(struct trials *x)
 {
 	const assay_host_table *h = &x->run->part.t.host;
-	uint8_t *known =
-		assay_alloc(x->c->scratch, (x->run->part.strings.str.n + 1) * sizeof *known);
-	for (uint32_t i = 0; i < h->n; i++) {
-		uint8_t *does = &known[h->name[i]];
-		if (!assay_is_call(h->kind[i]))
-			continue;
-		if (!*does) {
-			assay_str name = assay_text(x->run, h->name[i]);
-			*does = assay_call_meaning_of(name.p, name.n).does == ASSAY_DOES_RECORD ? 2
-												: 1;
-		}
-		if (*does == 2)
+	assay_by_name is = assay_by_name_open(x->run, x->c->scratch, records);
+	for (uint32_t i = 0; i < h->n; i++)
+		if (assay_is_call(h->kind[i]) && assay_by_name_ask(&is, h->name[i]))
 			*assay_push(&x->record) = h->ts[i];
-	}
 	assay_sort_i64(x->record.p, x->record.n);
 }
 
@@ -60,12 +61,7 @@ static bool clears(const struct trials *x, size_t i)
 {
 	const assay_gpu_table *g = &x->run->part.t.gpu;
 	uint32_t row = x->row[i];
-	uint8_t *known = &x->fills[g->name[row]];
-	if (!*known)
-		*known = assay_role_of_kernel(assay_text(x->run, g->name[row])) == ASSAY_ROLE_FILL
-				 ? 2
-				 : 1;
-	return g->kind[row] == ASSAY_GPU_MEMSET || *known == 2;
+	return g->kind[row] == ASSAY_GPU_MEMSET || assay_by_name_ask(&x->fills, g->name[row]);
 }
 
 /* Is an event recorded between the launches of two pieces of work? */
@@ -138,7 +134,7 @@ static struct trials trials_of(const assay_run *run, const assay_find_ctx *c)
 {
 	const assay_order_device *d = &c->order->device.p[c->w->device];
 	struct trials x = {.run = run, .c = c, .row = c->order->row + d->first, .n = d->n};
-	x.fills = assay_alloc(c->scratch, run->part.strings.str.n + 1);
+	x.fills = assay_by_name_open(run, c->scratch, fills);
 	find_records(&x);
 	if (x.record.n >= MANY)
 		find_spans(&x);

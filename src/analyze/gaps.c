@@ -14,6 +14,7 @@
 #include "base/test.h"
 #include "base/turns.h"
 #include "model/by_hand.h"
+#include "model/by_name.h"
 #include "names/calls.h"
 
 struct finder {
@@ -21,7 +22,7 @@ struct finder {
 	assay_host_causes hosts; /* of threads that launched work that ends a gap */
 	assay_sights *sights;    /* NULL: the recording has none */
 	assay_arena scratch;
-	uint8_t *graph; /* by string id, is it a graph launch: 0 not asked yet, 1 no, 2 yes */
+	assay_by_name graph; /* launches_graph() */
 };
 
 /* Idle time at a line of the program. */
@@ -201,20 +202,16 @@ static uint32_t add_gap(assay_run *run, uint32_t device, uint32_t gpu, int64_t f
 	return r;
 }
 
-static bool launches_graph(struct finder *f, assay_sid name)
+static unsigned launches_graph(assay_str call)
 {
-	if (!f->graph[name]) {
-		assay_str s = assay_text(f->run, name);
-		f->graph[name] = assay_call_meaning_of(s.p, s.n).does == ASSAY_DOES_GRAPH ? 2 : 1;
-	}
-	return f->graph[name] == 2;
+	return assay_call_meaning_of(call.p, call.n).does == ASSAY_DOES_GRAPH;
 }
 
 /* A launch that other work of the same call came before on this device. */
 static bool inside_graph(struct finder *f, assay_map *seen, uint32_t launch)
 {
 	const assay_host_table *host = &f->run->part.t.host;
-	if (launch == ASSAY_NO_ROW || !launches_graph(f, host->name[launch]))
+	if (launch == ASSAY_NO_ROW || !assay_by_name_ask(&f->graph, host->name[launch]))
 		return false;
 	uint32_t *slot = assay_map_at(seen, launch);
 	bool inner = *slot != ASSAY_MAP_ABSENT;
@@ -511,7 +508,7 @@ static void find_all(void *search)
 {
 	assay_gap_search *s = search;
 	struct finder *f = &s->f;
-	f->graph = assay_alloc(&f->scratch, f->run->part.strings.str.n + 1);
+	f->graph = assay_by_name_open(f->run, &f->scratch, launches_graph);
 	for (uint32_t d = 0; d < s->order->device.n; d++)
 		find_gaps(f, s->order, d);
 	assay_host_causes_init(&f->hosts, f->run);

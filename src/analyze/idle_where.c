@@ -93,6 +93,15 @@ bool assay_frame_where(assay_arena *a, assay_str name, assay_where *where)
 	return !assay_is_library_file(assay_str_of(where->file));
 }
 
+unsigned assay_is_own_frame(assay_str name)
+{
+	assay_arena a = {0};
+	assay_where where = {0};
+	bool own = assay_frame_where(&a, name, &where);
+	assay_arena_free(&a);
+	return own;
+}
+
 /* Whether a frame is around another one of its thread: of two of the same time the one that was
  * written first. */
 static bool is_around(const assay_host_table *h, uint32_t outer, uint32_t inner)

@@ -31,6 +31,8 @@ assay_idle_name assay_idle_name_of(const assay_run *run, const assay_window *w, 
 /* File, line and function of "train.py(12): step", as Kineto names frames; false: a function of C,
  * or of a library. */
 bool assay_frame_where(assay_arena *a, assay_str name, assay_where *where);
+/* 1: such a frame, of the program itself. */
+unsigned assay_is_own_frame(assay_str name);
 /* What such a name says: an operator or call, a range, or a line of the program. */
 assay_where assay_idle_where(const assay_run *run, assay_arena *a, const assay_idle_name *in);
 /* The line of the program with most of the cause, where calls have stacks; else nothing changes. */

@@ -5,6 +5,7 @@
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "model/by_name.h"
 #include "names/words.h"
 
 /* What stands around an instant of a thread; rows of host. */
@@ -25,22 +26,12 @@ struct holders {
 	uint32_t memory;
 	const uint32_t *block; /* rows of alloc, by thread and time */
 	size_t n;
-	uint8_t *own; /* by string id: 1 no frame of the program itself, 2 one, 0 not asked */
+	assay_by_name own; /* is it a frame of the program itself? */
 	struct around *found;
 	assay_arena scratch;
 };
 
 static const struct around nothing = {ASSAY_NO_ROW, ASSAY_NO_ROW, ASSAY_NO_ROW, ASSAY_NO_ROW};
-
-static bool is_own_frame(struct holders *h, uint32_t row)
-{
-	assay_sid name = h->run->part.t.host.name[row];
-	assay_where where = {0};
-	if (!h->own[name])
-		h->own[name] =
-			assay_frame_where(&h->scratch, assay_text(h->run, name), &where) ? 2 : 1;
-	return h->own[name] == 2;
-}
 
 /* What was taken in different steps is of one place. */
 static bool is_step(const struct holders *h, uint32_t row)
@@ -56,7 +47,8 @@ static struct around inside(struct holders *h, struct around in, uint32_t row)
 		in.op = row;
 	else if (kind == ASSAY_HOST_ANNOTATION && !is_step(h, row))
 		in.range = row;
-	else if (kind == ASSAY_HOST_PYTHON && is_own_frame(h, row))
+	else if (kind == ASSAY_HOST_PYTHON &&
+		 assay_by_name_ask(&h->own, h->run->part.t.host.name[row]))
 		in.frame = row;
 	else if (assay_is_call(kind))
 		in.call = row;
@@ -205,7 +197,7 @@ static uint32_t *sort_blocks(struct holders *h, const uint32_t *block)
 void assay_memory_holders(assay_run *run, uint32_t memory, const uint32_t *block, size_t n)
 {
 	struct holders h = {.run = run, .memory = memory, .n = n};
-	h.own = assay_alloc(&h.scratch, run->part.strings.str.n + 1);
+	h.own = assay_by_name_open(run, &h.scratch, assay_is_own_frame);
 	h.found = assay_alloc(&h.scratch, (n + 1) * sizeof *h.found);
 	h.block = sort_blocks(&h, block);
 	look_around(&h);

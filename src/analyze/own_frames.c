@@ -4,6 +4,7 @@
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "model/by_name.h"
 
 /* Frames of one thread, by start. */
 struct lane {
@@ -16,25 +17,15 @@ struct assay_own_frames {
 	struct lane *of_track;
 };
 
-static bool is_own(const assay_run *run, assay_sid name, uint8_t *known, assay_arena *scratch)
-{
-	enum { NO = 1, YES };
-	if (!known[name]) {
-		assay_where where = {0};
-		known[name] = assay_frame_where(scratch, assay_text(run, name), &where) ? YES : NO;
-	}
-	return known[name] == YES;
-}
-
 /* Rows of the program's own frames; out has room for all. */
 static size_t own_rows(const assay_run *run, uint32_t *out)
 {
 	const assay_host_table *h = &run->part.t.host;
 	assay_arena scratch = {0};
-	uint8_t *known = assay_alloc(&scratch, run->part.strings.str.n + 1);
+	assay_by_name own = assay_by_name_open(run, &scratch, assay_is_own_frame);
 	size_t n = 0;
 	for (uint32_t i = 0; i < h->n; i++)
-		if (h->kind[i] == ASSAY_HOST_PYTHON && is_own(run, h->name[i], known, &scratch))
+		if (h->kind[i] == ASSAY_HOST_PYTHON && assay_by_name_ask(&own, h->name[i]))
 			out[n++] = i;
 	assay_arena_free(&scratch);
 	return n;

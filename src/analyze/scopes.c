@@ -7,6 +7,7 @@
 #include "base/compare.h"
 #include "base/sort.h"
 #include "base/test.h"
+#include "model/by_name.h"
 #include "model/scope_tree.h"
 #include "names/calls.h"
 
@@ -219,7 +220,7 @@ static void add_host_time(tally *x)
 	}
 }
 
-static bool is_wait(assay_str call)
+static unsigned is_wait(assay_str call)
 {
 	return assay_call_is_wait(assay_call_meaning_of(call.p, call.n));
 }
@@ -228,17 +229,13 @@ static bool is_wait(assay_str call)
 static void add_waits(tally *x)
 {
 	const assay_tables *t = x->t;
-	size_t names = x->run->part.strings.str.n;
 	assay_arena scratch = {0};
-	bool *waits = assay_alloc(&scratch, names + 1);
-	for (uint32_t i = 1; i < names; i++)
-		waits[i] = is_wait(assay_text(x->run, i));
+	assay_by_name waits = assay_by_name_open(x->run, &scratch, is_wait);
 	for (uint32_t h = 0; h < t->host_scope.n; h++) {
 		int64_t ts = t->host.ts[h], dur = t->host.dur[h];
-		bool call = t->host.kind[h] == ASSAY_HOST_RUNTIME ||
-			    t->host.kind[h] == ASSAY_HOST_DRIVER;
 		uint32_t r = t->host_scope.scope[h];
-		if (!call || r == ASSAY_NO_ROW || dur <= 0 || !waits[t->host.name[h]] ||
+		if (!assay_is_call(t->host.kind[h]) || r == ASSAY_NO_ROW || dur <= 0 ||
+		    !assay_by_name_ask(&waits, t->host.name[h]) ||
 		    !in_step(x, source_of(x, t->host.track[h]), &ts, &dur))
 			continue;
 		x->tick++;

@@ -7,6 +7,7 @@
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "model/by_name.h"
 #include "names/calls.h"
 #include "names/copies.h"
 #include "names/words.h"
@@ -102,23 +103,22 @@ static bool tells_lock(const struct look *l, assay_unnamed *out)
 	return true;
 }
 
+static unsigned is_exchange(assay_str name)
+{
+	return assay_word_of(name) == ASSAY_WORD_HOST_COMM;
+}
+
 /* When threads of a host backend exchange tensors, of the same process, by begin. */
 static size_t find_exchanges(const struct look *l, assay_span **out)
 {
 	const assay_tables *t = &l->run->part.t;
-	uint8_t *known = assay_alloc(l->c->scratch, l->run->part.strings.str.n + 1);
+	assay_by_name exchanges = assay_by_name_open(l->run, l->c->scratch, is_exchange);
 	assay_vec(uint32_t) rows = {0};
 	uint32_t process = assay_track_group(t, t->host.track[l->holes.p[l->main->hole].before]);
-	for (uint32_t i = 0; i < t->host.n; i++) {
-		uint8_t *is = &known[t->host.name[i]];
-		if (!*is)
-			*is = assay_word_of(assay_text(l->run, t->host.name[i])) ==
-					      ASSAY_WORD_HOST_COMM
-				      ? 2
-				      : 1;
-		if (*is == 2 && assay_track_group(t, t->host.track[i]) == process)
+	for (uint32_t i = 0; i < t->host.n; i++)
+		if (assay_by_name_ask(&exchanges, t->host.name[i]) &&
+		    assay_track_group(t, t->host.track[i]) == process)
 			*assay_push(&rows) = i;
-	}
 	assay_sort_rows(rows.p, rows.n, t->host.ts);
 	assay_span *span = assay_alloc(l->c->scratch, (rows.n + 1) * sizeof *span);
 	for (size_t i = 0; i < rows.n; i++)
@@ -376,24 +376,21 @@ struct beside {
 				 how often one is */
 };
 
+static unsigned is_node(assay_str operator)
+{
+	return assay_str_starts(operator, "autograd::engine::");
+}
+
 /* When nodes of the backward pass begin, rising. */
 static size_t find_backward(const struct look *l, int64_t **out)
 {
 	const assay_host_table *h = &l->run->part.t.host;
-	uint8_t *known = assay_alloc(l->c->scratch, l->run->part.strings.str.n + 1);
+	assay_by_name nodes = assay_by_name_open(l->run, l->c->scratch, is_node);
 	int64_t *at = assay_alloc(l->c->scratch, (h->n + 1) * sizeof *at);
 	size_t n = 0;
-	for (uint32_t i = 0; i < h->n; i++) {
-		uint8_t *is = &known[h->name[i]];
-		if (h->kind[i] != ASSAY_HOST_OP)
-			continue;
-		if (!*is)
-			*is = assay_str_starts(assay_text(l->run, h->name[i]), "autograd::engine::")
-				      ? 2
-				      : 1;
-		if (*is == 2)
+	for (uint32_t i = 0; i < h->n; i++)
+		if (h->kind[i] == ASSAY_HOST_OP && assay_by_name_ask(&nodes, h->name[i]))
 			at[n++] = h->ts[i];
-	}
 	assay_sort_i64(at, n);
 	*out = at;
 	return n;

@@ -123,7 +123,7 @@ static bool shows(uint8_t kind)
 
 static bool is_work(uint8_t kind)
 {
-	return kind == ASSAY_HOST_RUNTIME || kind == ASSAY_HOST_DRIVER || kind == ASSAY_HOST_OP;
+	return assay_is_call(kind) || kind == ASSAY_HOST_OP;
 }
 
 /* The innermost range after each sign, as scopes_open_at() would say. */
