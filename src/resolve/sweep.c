@@ -414,6 +414,12 @@ static void forget_captures(assay_sweep *s, uint32_t scope)
 
 static void do_dark(assay_sweep *s, const assay_sweep_rec *r)
 {
+	sweep_set(&s->dark, r->scope, 0, 0, 1);
+	for (size_t i = 0; i < s->by_event.slots; i++) {
+		const sweep_slot *slot = &s->by_event.slot[i];
+		if (slot->val != ASSAY_NO_ROW && slot->b == r->scope)
+			s->event.p[slot->val].old = true;
+	}
 	do_gap(s, r);
 	forget_captures(s, r->scope);
 	sweep_all_unseen(s, r->scope, ASSAY_WAIT_BY_OFF);

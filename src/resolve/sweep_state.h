@@ -52,13 +52,14 @@ typedef struct sweep_record {
 	bool raced; /* another thread recorded the event at the same time: who was last? */
 } sweep_record;
 
-enum { SWEEP_TABLES = 10, SWEEP_RECENT = 4, SWEEP_PENDING_MAX = 256, SWEEP_SYNC_IDS = 4096 };
+enum { SWEEP_TABLES = 11, SWEEP_RECENT = 4, SWEEP_PENDING_MAX = 256, SWEEP_SYNC_IDS = 4096 };
 
 typedef struct sweep_event {
 	sweep_record last, prev;
 	uint32_t records; /* of this incarnation, up to 2 */
 	bool created, captured;
 	bool in_graph;       /* launches of graphs may record it */
+	bool old;            /* made before recording was off: it may have been given away then */
 	int64_t until;       /* when the last of its record calls returned */
 	uint32_t capture_of; /* stream whose capture recorded it */
 	uint64_t capture, captured_at;
@@ -183,6 +184,7 @@ struct assay_sweep {
 			sweep_table by_event, by_stream, by_device, gaps, unseen, graphs, pools;
 			sweep_table sharers; /* processes that share events with others */
 			sweep_table doubted; /* sweep_doubt_all(), and why */
+			sweep_table dark;    /* processes of which recording was off */
 			sweep_table blind;   /* in which a stream waits, nobody knows which */
 		};
 	};

@@ -22,6 +22,13 @@ static bool is_shared(const sweep_event *e)
 	return e->opened || e->exported;
 }
 
+/* It may be shared since calls that were not recorded. */
+static bool is_old(const assay_sweep *s, const sweep_event *e, uint32_t scope)
+{
+	return e->old ||
+	       (!e->created && s->dark.n && sweep_find(&s->dark, scope, 0, 0) != ASSAY_NO_ROW);
+}
+
 /* Is the last record in the order of calls the one that the wait met? The interfaces say so, as
  * long as every call was seen and no other process and no launch could record the event unseen. */
 static bool is_certain(const assay_sweep *s, const sweep_event *e, const assay_sweep_wait *w)
@@ -123,6 +130,8 @@ static void join_handle(assay_sweep *s, sweep_event *e, assay_sweep_wait *w)
 					  : ASSAY_WAIT_IS_LIKELY);
 	if (is_shared(e))
 		doubt(w, ASSAY_WAIT_BY_PROCESS);
+	else if (is_old(s, e, w->rec.scope))
+		doubt(w, ASSAY_WAIT_BY_OFF);
 	if (!sure && e->records > 1)
 		w->other_key = e->prev.key;
 }

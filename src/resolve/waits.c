@@ -331,8 +331,8 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 	sweep_all(&w);
 	for (size_t i = 0; i < w.sources; i++)
 		assay_keys_free(&w.keys[i]);
-	assay_map *maps[] = {&w.scopes,   &w.told,     &w.handles,  &w.legacy,
-			     &w.recorded, &w.barriers, &w.ordinals, &w.perhaps};
+	assay_map *maps[] = {&w.scopes,   &w.told,     &w.handles, &w.legacy,  &w.recorded,
+			     &w.barriers, &w.ordinals, &w.perhaps, &w.invented};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(maps); i++)
 		assay_map_free(maps[i]);
 	assay_index_free(&w.calls);

@@ -39,6 +39,7 @@ typedef struct waits {
 	assay_map told;     /* the same -> 1: a sync or record row says more than the call */
 	assay_map handles;  /* source and stream handle -> row of track, or WAITS_SEVERAL */
 	assay_map legacy;   /* source and device -> row of track: its default stream */
+	assay_map invented; /* rows of track that only a guess put on their device */
 	assay_map perhaps;  /* the same: what may be it, where none is known */
 	assay_map recorded; /* source and correlation id -> row of track: an event row told it */
 	assay_marks

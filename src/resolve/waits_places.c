@@ -503,7 +503,8 @@ void waits_guess_legacy(waits *w)
 		if (t->track.kind[k] != ASSAY_TRACK_STREAM || source >= w->sources ||
 		    w->is_hip[source] || w->has_calls[source] || !waits_has_number(w, k) ||
 		    !may_be_numbered_otherwise(w, source, (int32_t)t->track.pid[k]) ||
-		    assay_map_get(&listed, k) != ASSAY_MAP_ABSENT)
+		    assay_map_get(&listed, k) != ASSAY_MAP_ABSENT ||
+		    assay_map_get(&w->invented, k) != ASSAY_MAP_ABSENT)
 			continue;
 		uint64_t place = place_of_device(source, (int32_t)t->track.pid[k]);
 		uint32_t *slot = assay_map_at(&w->perhaps, place);

@@ -277,8 +277,11 @@ static void set_awaited(waits *w, assay_sweep_rec *r, uint32_t i, uint64_t wait_
 	bool guessed = only != device;
 	if (only < 0)
 		track = waits_track_awaited(w, i, r->key, wait_key);
+	uint32_t known = (uint32_t)w->t->track.n;
 	if (track == ASSAY_NO_ROW)
 		track = stream_beside(w, s->track[i], only < 0 ? device : only, s->wait_stream[i]);
+	if (guessed && track >= known) /* it may not be there */
+		*assay_map_at(&w->invented, track) = 1;
 	set_stream(w, r, track);
 	r->flags |= guessed ? ASSAY_REC_GUESSED : 0;
 }

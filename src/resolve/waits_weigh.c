@@ -439,12 +439,19 @@ static uint32_t hand_call(assay_run *run, const char *name, int64_t ts, uint64_t
 	return h;
 }
 
-static void hand_work(assay_run *run, int64_t stream, int64_t ts, int64_t end, uint64_t corr)
+static uint32_t hand_work_on(assay_run *run, int64_t device, int64_t stream, int64_t ts,
+			     int64_t end, uint64_t corr)
 {
 	uint32_t g = assay_hand_gpu(run, "k", ts, end - ts, ASSAY_NO_ROW);
 	run->part.t.gpu.corr[g] = corr;
-	run->part.t.gpu.track[g] = assay_stream_track(&run->part, 0, stream);
+	run->part.t.gpu.track[g] = assay_stream_track(&run->part, device, stream);
 	hand_call(run, "cudaLaunchKernel", ts - 1000, corr);
+	return run->part.t.gpu.track[g];
+}
+
+static void hand_work(assay_run *run, int64_t stream, int64_t ts, int64_t end, uint64_t corr)
+{
+	hand_work_on(run, 0, stream, ts, end, corr);
 }
 
 /* Stream 14 waits for an event recorded on stream 13. */
@@ -689,5 +696,28 @@ TEST(work_that_starts_late_behind_a_wait_is_explained_by_its_call_or_a_busy_devi
 		CHECK_EQ(class, cases[i].class);
 		CHECK_EQ(unexplained, cases[i].unexplained);
 	}
+	return 0;
+}
+
+/* As Kineto writes it, of device 1 alone there is work: in stream 113, then in 107. The first wait,
+ * of device 0, is for a stream 13, nobody says of which device; the last for a record in 113. */
+TEST(a_stream_that_only_a_guess_puts_on_a_device_is_not_its_default_stream)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	run->part.source = assay_add(t, ASSAY_T_source);
+	hand_call(run, "cudaEventRecord", 50000, 1);
+	hand_sync(run, "Stream Wait Event", 2, 1);
+	uint32_t stream = hand_work_on(run, 1, 113, 100000, 200000, 3);
+	hand_work_on(run, 1, 107, 210000, 300000, 4);
+	hand_call(run, "cudaEventRecord", 320000, 5);
+	uint32_t last = hand_sync(run, "Stream Wait Event", 6, 5);
+	t->sync.track[last] = stream;
+	t->sync.wait_stream[last] = 113;
+	assay_waits(run);
+	CHECK_EQ(class_of_call(run, 6), ASSAY_WAIT_IS_LIKELY);
+	for (uint32_t i = 0; i < t->wait.n; i++)
+		CHECK(t->wait.corr[i] != 6 || t->wait.doubt[i] == ASSAY_WAIT_BY_DEFAULT);
+	assay_run_free(run);
 	return 0;
 }

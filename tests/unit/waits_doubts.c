@@ -98,6 +98,31 @@ TEST(what_entered_no_known_stream_may_stand_behind_a_later_launch_of_another_thr
 	return 0;
 }
 
+/* The event is made with that call; nothing is recorded for a while before call 5. */
+static const assay_sweep_wait *wait_for_made(program *p, uint64_t made)
+{
+	if (made)
+		event_call(p, ASSAY_OP_CREATE, made, A);
+	call(p, ASSAY_OP_DARK, 5);
+	work(p, 7, S1, 70, 75);
+	record(p, 8, A, S1)->flags = ASSAY_REC_WHOLE;
+	wait(p, 9, S2, A)->flags = ASSAY_REC_WHOLE;
+	run(p);
+	return &p->wait[0];
+}
+
+TEST(an_event_may_have_been_given_away_while_recording_was_off)
+{
+	for (uint64_t made = 0; made <= 6; made += 3) {
+		program p = {0};
+		const assay_sweep_wait *w = wait_for_made(&p, made);
+		CHECK_EQ(w->producer_row, 7);
+		CHECK_EQ(w->class, made == 6 ? ASSAY_WAIT_IS_EXACT : ASSAY_WAIT_IS_LIKELY);
+		CHECK_EQ(w->why, made == 6 ? ASSAY_WAIT_BY_NONE : ASSAY_WAIT_BY_OFF);
+	}
+	return 0;
+}
+
 TEST(a_stream_that_was_destroyed_may_be_the_one_that_is_waited_for)
 {
 	program p = {0};
