@@ -560,7 +560,8 @@ static void fan_in(assay_sweep *s, const assay_sweep_rec *r, assay_sweep_wait *w
 	take_work(w, work);
 	finish_host(s, w);
 	sweep_fan_edges(s, d, which, edge, r, put_wait(s, NULL, w), &work);
-	if (which == SWEEP_ALL_STREAMS && !(r->flags & ASSAY_REC_GUESSED))
+	/* not if it may be of another device, or if something entered this one at the same time */
+	if (which == SWEEP_ALL_STREAMS && !(r->flags & (ASSAY_REC_GUESSED | ASSAY_REC_RACED)))
 		sweep_fan_drain(s, d, r, newer);
 }
 

@@ -123,6 +123,25 @@ TEST(an_event_may_have_been_given_away_while_recording_was_off)
 	return 0;
 }
 
+/* A launch whose work was not recorded, a wait for the device, then work and another wait. */
+static uint8_t doubt_after_wait(uint32_t raced)
+{
+	program p = {0};
+	on(&p, ASSAY_OP_UNSEEN, 6, S1);
+	call(&p, ASSAY_OP_DEVICE_SYNC, 7)->flags = raced;
+	work(&p, 8, S2, 80, 85);
+	call(&p, ASSAY_OP_DEVICE_SYNC, 9);
+	run(&p);
+	return p.wait[1].producer_row == 8 ? p.wait[1].why : ASSAY_WAIT_DOUBT_COUNT;
+}
+
+TEST(a_wait_for_a_device_may_not_be_for_what_another_thread_launches_meanwhile)
+{
+	CHECK_EQ(doubt_after_wait(0), ASSAY_WAIT_BY_NONE);
+	CHECK_EQ(doubt_after_wait(ASSAY_REC_RACED), ASSAY_WAIT_BY_UNSEEN);
+	return 0;
+}
+
 TEST(a_stream_that_was_destroyed_may_be_the_one_that_is_waited_for)
 {
 	program p = {0};
