@@ -548,7 +548,7 @@ static void fan_in(assay_sweep *s, const assay_sweep_rec *r, assay_sweep_wait *w
 	if (which ==
 	    SWEEP_ALL_STREAMS) /* work after the last wait for all ended later than all before */
 		w->doubts = SWEEP_DOUBT_LINK | (newer ? 0 : SWEEP_DOUBT_OVER);
-	int64_t end = work.row == ASSAY_NO_ROW ? INT64_MIN + 1 : work.end;
+	int64_t end = work.row == ASSAY_NO_ROW ? INT64_MIN : work.end;
 	if (unplaced_may_end_later(s, r, which, &work))
 		sweep_doubt(&work, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_PLACE);
 	if (end < s->device.p[d].unseen)

@@ -142,6 +142,18 @@ TEST(a_wait_for_a_device_may_not_be_for_what_another_thread_launches_meanwhile)
 	return 0;
 }
 
+TEST(a_copy_that_was_not_recorded_waited_for_no_other_work_of_its_stream)
+{
+	for (uint64_t key = 3; key <= 5; key += 2) {
+		program p = {0};
+		work(&p, key, S1, 30, 52);
+		on(&p, ASSAY_OP_COPY, 5, S1)->flags = ASSAY_REC_MUST_BLOCK;
+		run(&p);
+		CHECK_EQ(p.waits, key == 5);
+	}
+	return 0;
+}
+
 TEST(a_stream_that_was_destroyed_may_be_the_one_that_is_waited_for)
 {
 	program p = {0};
