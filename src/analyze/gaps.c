@@ -166,10 +166,11 @@ static void split_host(struct splitter *f, uint32_t track, uint32_t asker, int64
 
 /* A gap's cause as far as the event that ends it can say; HOST_UNTRACED stands for "ask the
  * launching thread". */
-static assay_why first_cause(const assay_run *run, uint32_t launch, int64_t from, bool graph_inner)
+static assay_why first_cause(const assay_run *run, uint32_t gpu, int64_t from, bool graph_inner)
 {
+	uint32_t launch = run->part.t.launch.host[gpu];
 	if (launch == ASSAY_NO_ROW)
-		return ASSAY_WHY_UNLINKED;
+		return assay_why_unlaunched(run, gpu);
 	if (graph_inner)
 		return ASSAY_WHY_GRAPH_INTERNAL;
 	if (assay_host_end(&run->part.t.host, launch) <= from)
@@ -231,7 +232,7 @@ static void find_gaps(struct finder *f, const assay_order *order, uint32_t devic
 		if (t->gpu.ts[g] > end &&
 		    !assay_offs_touch(&order->offs, assay_order_group(d), end, t->gpu.ts[g])) {
 			uint32_t gap = add_gap(f->run, device, g, end);
-			t->gap.cause[gap] = (uint8_t)first_cause(f->run, launch, end, inner);
+			t->gap.cause[gap] = (uint8_t)first_cause(f->run, g, end, inner);
 		}
 		end = assay_gpu_end(&t->gpu, g) > end ? assay_gpu_end(&t->gpu, g) : end;
 	}
@@ -477,7 +478,7 @@ void assay_gap_causes(const assay_run *run, uint32_t gpu, int64_t from,
 	const assay_tables *t = &run->part.t;
 	struct finder f = {.run = (assay_run *)run}; /* a split adds no rows */
 	uint32_t launch = t->launch.host[gpu];
-	assay_why cause = first_cause(run, launch, from, false);
+	assay_why cause = first_cause(run, gpu, from, false);
 	assay_host_causes_init(&f.hosts, run);
 	if (cause == ASSAY_WHY_HOST_UNTRACED) {
 		assay_host_causes_want(&f.hosts, t->host.track[launch]);

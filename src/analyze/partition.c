@@ -22,7 +22,8 @@ static assay_sweep sweep_device(assay_run *run, const assay_order *order,
 		int64_t end = assay_gpu_end(&t->gpu, row[i]);
 		assay_sweep_add(&s, order->classes[dev->first + i], t->gpu.ts[row[i]], end);
 		last = end > last ? end : last;
-		out->linked[d] += t->launch.host[row[i]] != ASSAY_NO_ROW;
+		out->linked[d] +=
+			t->launch.host[row[i]] != ASSAY_NO_ROW || assay_moves_pages(run, row[i]);
 	}
 	out->events[d] = dev->n;
 	out->start[d] = first;

@@ -111,7 +111,7 @@ static uint32_t follow(struct walk *w, uint32_t node, bool *at_end)
 static assay_path_seg nothing_seg(const assay_path_graph *g, uint32_t node)
 {
 	return assay_path_is_work(g, node)
-		       ? work_seg(g, node, ASSAY_PATH_WHY + ASSAY_WHY_UNLINKED)
+		       ? work_seg(g, node, assay_path_unlaunched(g, node))
 		       : host_seg(g, node, ASSAY_NO_ROW, ASSAY_PATH_WHY + ASSAY_WHY_HOST_UNTRACED);
 }
 

@@ -456,7 +456,7 @@ static uint8_t class_of(const assay_path_graph *g, const assay_path_link *l)
 	if (assay_path_is_work(g, l->to) && assay_path_is_work(g, l->from)) {
 		uint32_t a = call[g->gpu[l->to - g->points]], b = call[g->gpu[l->from - g->points]];
 		if (a == ASSAY_NO_ROW) /* the host may have been late: nobody knows */
-			return ASSAY_PATH_WHY + ASSAY_WHY_UNLINKED;
+			return assay_path_unlaunched(g, l->to);
 		if (a == b)
 			return ASSAY_PATH_WHY + ASSAY_WHY_GRAPH_INTERNAL;
 	}

@@ -119,6 +119,11 @@ static inline bool assay_path_is_work(const assay_path_graph *g, uint32_t node)
 {
 	return node >= g->points;
 }
+/* Class of the time before work without a launch. */
+static inline uint8_t assay_path_unlaunched(const assay_path_graph *g, uint32_t node)
+{
+	return (uint8_t)(ASSAY_PATH_WHY + assay_why_unlaunched(g->run, g->gpu[node - g->points]));
+}
 /* When the source of a dependency lets go. */
 static inline int64_t assay_path_ready(const assay_path_graph *g, const assay_path_times *t,
 				       const int64_t *dur, const assay_path_dep *d)

@@ -7,6 +7,7 @@
 
 #include "base/test.h"
 #include "base/turns.h"
+#include "names/copies.h"
 
 const assay_issue_info assay_issue_infos[ASSAY_ISSUE_COUNT] = {
 #define ISSUE(id, severity, text) {#id, #severity, text},
@@ -387,6 +388,18 @@ unsigned assay_run_threads(const assay_run *run)
 void assay_run_hold(assay_run *run)
 {
 	atomic_fetch_add(&run->holds, 1);
+}
+
+bool assay_moves_pages(const assay_run *run, uint32_t gpu)
+{
+	const assay_gpu_table *g = &run->part.t.gpu;
+	return g->kind[gpu] == ASSAY_GPU_MEMCPY &&
+	       assay_copy_is_migration(assay_text(run, g->name[gpu]));
+}
+
+assay_why assay_why_unlaunched(const assay_run *run, uint32_t gpu)
+{
+	return assay_moves_pages(run, gpu) ? ASSAY_WHY_MIGRATION : ASSAY_WHY_UNLINKED;
 }
 
 void assay_run_free(assay_run *run)

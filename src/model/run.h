@@ -155,6 +155,11 @@ static inline int64_t assay_gpu_end(const assay_gpu_table *g, uint32_t row)
 	return g->ts[row] + (g->dur[row] > 0 ? g->dur[row] : 0);
 }
 
+/* Pages of managed memory that moved: work that no call launches. */
+bool assay_moves_pages(const assay_run *run, uint32_t gpu);
+/* Why a device idled before work without a launch. */
+assay_why assay_why_unlaunched(const assay_run *run, uint32_t gpu);
+
 /* One number for each device of each source. */
 static inline uint64_t assay_gpu_place(const assay_tables *t, uint32_t row)
 {

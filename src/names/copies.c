@@ -75,6 +75,11 @@ bool assay_copy_to_host(assay_copy_way way)
 	return way == ASSAY_COPY_TO_HOST || way == ASSAY_COPY_ON_HOST;
 }
 
+bool assay_copy_is_migration(assay_str name)
+{
+	return assay_str_find_nocase(name, "unified") >= 0;
+}
+
 TEST(names_of_copies_tell_their_ends)
 {
 	static const struct {
@@ -87,6 +92,8 @@ TEST(names_of_copies_tell_their_ends)
 		{"hipMemcpyHostToDevice", ASSAY_COPY_TO_DEVICE},
 		{"[CUDA memcpy Host-to-Device]", ASSAY_COPY_TO_DEVICE},
 		{"[CUDA Unified Memory memcpy HtoD]", ASSAY_COPY_TO_DEVICE},
+		{"[CUDA memcpy Unified Host-to-Device]", ASSAY_COPY_TO_DEVICE},
+		{"Memcpy HtoD (Unified Memory)", ASSAY_COPY_TO_DEVICE},
 		{"MEMORY_COPY_DEVICE_TO_HOST", ASSAY_COPY_TO_HOST},
 		{"MEMCPYDtoH", ASSAY_COPY_TO_HOST},
 		{"CopyDeviceToHost", ASSAY_COPY_TO_HOST},
@@ -104,6 +111,9 @@ TEST(names_of_copies_tell_their_ends)
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++)
 		CHECK_EQ(assay_copy_way_of(assay_str_of(of[i].name)), of[i].way);
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++)
+		CHECK_EQ(assay_copy_is_migration(assay_str_of(of[i].name)),
+			 strstr(of[i].name, "Unified") != NULL);
 	CHECK(!strcmp(assay_copy_way_short(ASSAY_COPY_ON_DEVICE), "DtoD"));
 	CHECK(!strcmp(assay_copy_way_short(ASSAY_COPY_BETWEEN), "PtoP"));
 	CHECK(!assay_copy_way_short(ASSAY_COPY_ELSEWHERE));

@@ -20,6 +20,8 @@ const char *assay_copy_way_short(assay_copy_way way);
 /* Where it is known to begin or to end. */
 bool assay_copy_from_host(assay_copy_way way);
 bool assay_copy_to_host(assay_copy_way way);
+/* Pages of managed memory that moved because somebody touched them: no call asked for it. */
+bool assay_copy_is_migration(assay_str name);
 
 /* A copy of fewer bytes takes as long as its call; so many of them in a step could be one. */
 enum { ASSAY_SMALL_COPY = 256 << 10, ASSAY_MANY_COPIES = 8 };

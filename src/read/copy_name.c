@@ -14,12 +14,23 @@ static const char *memory_name(unsigned kind)
 	return memory_kinds[kind < ASSAY_COUNT_OF(memory_kinds) ? kind : 0];
 }
 
+static const char *copy_kind(unsigned kind)
+{
+	return copy_kinds[kind < ASSAY_COUNT_OF(copy_kinds) ? kind : 0];
+}
+
 assay_sid assay_copy_name(assay_pool *pool, unsigned kind, unsigned from, unsigned to)
 {
 	char text[80];
-	int n = snprintf(text, sizeof text, "Memcpy %s (%s -> %s)",
-			 copy_kinds[kind < ASSAY_COUNT_OF(copy_kinds) ? kind : 0],
+	int n = snprintf(text, sizeof text, "Memcpy %s (%s -> %s)", copy_kind(kind),
 			 memory_name(from), memory_name(to));
+	return assay_intern(pool, (assay_str){text, (size_t)n});
+}
+
+assay_sid assay_migration_name(assay_pool *pool, unsigned kind)
+{
+	char text[48];
+	int n = snprintf(text, sizeof text, "Memcpy %s (Unified Memory)", copy_kind(kind));
 	return assay_intern(pool, (assay_str){text, (size_t)n});
 }
 

@@ -230,6 +230,8 @@ static assay_sid work_name(reader *r, assay_gpu_kind kind, assay_str name)
 		return assay_intern(pool, name);
 	if (kind == ASSAY_GPU_MEMSET)
 		return assay_memset_name(pool, memory_of(cell(r, F_TO)));
+	if (assay_copy_is_migration(name))
+		return assay_migration_name(pool, copy_of(name));
 	return assay_copy_name(pool, copy_of(name), memory_of(cell(r, F_FROM)),
 			       memory_of(cell(r, F_TO)));
 }

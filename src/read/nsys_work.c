@@ -139,10 +139,13 @@ static unsigned memory_kind(nsys *n, int column)
 }
 
 /* Kinds 11 to 13 are migrations of managed memory. */
-static unsigned copy_kind(int64_t kind)
+static assay_sid copy_name(nsys *n, int64_t kind, unsigned from, unsigned to)
 {
 	static const unsigned unified[] = {1, 2, 8};
-	return kind >= 11 && kind <= 13 ? unified[kind - 11] : kind > 0 ? (unsigned)kind : 0;
+	assay_pool *pool = &n->part->strings;
+	return kind >= 11 && kind <= 13
+		       ? assay_migration_name(pool, unified[kind - 11])
+		       : assay_copy_name(pool, kind > 0 ? (unsigned)kind : 0, from, to);
 }
 
 static void read_copies(nsys *n)
@@ -156,9 +159,8 @@ static void read_copies(nsys *n)
 		if (g == ASSAY_NO_ROW)
 			continue;
 		n->part->t.gpu.bytes[g] = assay_db_int(n->db, BYTES, -1);
-		n->part->t.gpu.name[g] =
-			assay_copy_name(&n->part->strings, copy_kind(assay_db_int(n->db, KIND, 0)),
-					memory_kind(n, FROM), memory_kind(n, TO));
+		n->part->t.gpu.name[g] = copy_name(n, assay_db_int(n->db, KIND, 0),
+						   memory_kind(n, FROM), memory_kind(n, TO));
 	}
 	for (assay_db_select(n->db, "CUPTI_ACTIVITY_KIND_MEMSET",
 			     ASSAY_DB_COLUMNS(WORK_COLUMNS, "bytes", "memKind"));

@@ -85,7 +85,7 @@ void assay_link(assay_run *run)
 	for (size_t g = 0; g < t->gpu.n; g++) {
 		uint32_t host = assay_calls_find(t, &calls, t->gpu.track[g], t->gpu.corr[g]);
 		t->launch.host[g] = host;
-		if (host == ASSAY_NO_ROW)
+		if (host == ASSAY_NO_ROW && !assay_moves_pages(run, (uint32_t)g))
 			strays[launched_before(t, &all, g)]++;
 	}
 	t->launch.n = t->gpu.n;

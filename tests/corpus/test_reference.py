@@ -54,7 +54,7 @@ RANKS = {"hta/nccl_data.json.gz": 0, "hta/df_index_resolver.json.gz": 1, "hta/sa
 CAUSES = ("launch_call", "launch_latency", "queued", "host_sync", "host_data", "host_runtime", "host_op", "host_python",
           "host_untraced", "unlinked", "graph_internal")
 FINER = ("host_io", "host_lock", "host_child", "host_comm", "host_gil", "host_gc", "host_compile", "host_import", "host_sleep", "host_cpu_wait",
-         "host_native")  # need stacks: nothing in these traces
+         "host_native", "migration")  # need stacks or managed memory: nothing in these traces
 IDLE = {  # of the busiest device, ns, in the order of CAUSES
     "tracelens/mi300/qwen1.5-0.5b.json.gz": (312168, 736362, 418266, 0, 0, 15758, 1250864, 1278013, 0, 11567, 0),
     "tracelens/mi300/normalization_layer_test.json.gz":

@@ -290,6 +290,28 @@ def check(name, path, may_differ):
     tap.ok(name, not wrong and not crashed, f"{wrong} {crashed and {w: got[w] for w in crashed}}")
 
 
+def check_managed(path):
+    """Pages of managed memory move because somebody touches them: no call is missing, and what the GPU waits for is known."""
+    db = sqlite3.connect(path)
+    p = 1 << 48 | PIDS[0] << 24
+    for at in range(5):
+        db.execute("INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY(start, end, deviceId, contextId, streamId, correlationId, globalPid, bytes, copyKind) "
+                   "VALUES(?, ?, 0, 1, 0, 0, ?, 4096, ?)", (10000 + 100000 * at, 10500 + 100000 * at, p, 12 if at else 11))
+    db.commit()
+    db.close()
+    names = tap.sql(path, "select name, count(*) n, sum(bytes) b from gpu where name like '%Unified%' group by 1 order by 1")
+    tap.ok("moves of managed memory are named and have their bytes", names == [{"name": "Memcpy DtoH (Unified Memory)", "n": 4, "b": 16384},
+           {"name": "Memcpy HtoD (Unified Memory)", "n": 1, "b": 4096}], names)
+    told = json.loads(tap.run("report", "--json", path)[1])
+    device = next(d for d in told["devices"] if d["events"] > 9)
+    lost = [i for i in told["issues"] if i["id"] == "unlinked"]
+    tap.ok("moves of managed memory lack no call", device["linked"] == device["events"] and not lost, (device["linked"], device["events"], lost))
+    causes = device["idle_causes_ns"]
+    tap.ok("the GPU waits between moves of managed memory", causes["migration"] >= 4 * 99500 and not causes["unlinked"], causes)
+    path_out = tap.run("path", "--json", path)[1]
+    tap.ok("the critical path knows them, too", path_out and json.loads(path_out)["classes_ns"]["unlinked"] == 0, path_out[:300])
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         tmp = pathlib.Path(folder)
@@ -327,6 +349,9 @@ def main():
         for command in ("report", "waits", "scopes", "path"):
             code, out, err = tap.run(command, base)
             tap.ok(f"{command} takes the export", code == 0 and not err, err)
+        managed = tmp / "managed.sqlite"
+        managed.write_bytes(base.read_bytes())
+        check_managed(managed)
         nvprof = tmp / "nvprof.sqlite"
         db = sqlite3.connect(nvprof)
         db.executescript("CREATE TABLE StringTable(_id_, value); CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL(start, end)")
