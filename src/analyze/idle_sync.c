@@ -5,6 +5,7 @@
 #include "analyze/idle_where.h"
 #include "analyze/path_graph.h"
 #include "base/fmt.h"
+#include "base/test.h"
 #include "names/copies.h"
 
 bool assay_idle_weigh_drained(const assay_find_ctx *c, assay_idle_cost *cost)
@@ -126,32 +127,57 @@ void assay_idle_weigh_read_backs(const assay_run *run, const assay_find_ctx *c, 
 		tell_read_backs(run, c, &told, f);
 }
 
-/* A place that waits again and again for copies of little. */
-static void call_small_copies(const assay_find_ctx *c, const assay_place_time *there,
+/* A place that waits again and again for copies of little, and launches next to nothing else. */
+static bool call_small_copies(const assay_find_ctx *c, const assay_place_time *there,
 			      assay_found *f)
 {
 	assay_per_step each = assay_per_step_of(c, false);
 	uint64_t steps = (uint64_t)each.steps;
 	char count[ASSAY_FMT], bytes[ASSAY_FMT];
-	if (there->kernels || there->copies < ASSAY_MANY_COPIES * steps ||
+	if (there->kernels * ASSAY_MANY_COPIES > there->copies ||
+	    there->copies < ASSAY_MANY_COPIES * steps ||
 	    there->bytes >= there->copies * (uint64_t)ASSAY_SMALL_COPY)
-		return;
+		return false;
 	f->cause = "small_copies";
 	f->fix = assay_small_copies_fix;
 	assay_found_add_fact(f,
 			     assay_printf(c->scratch, "%s copies%s from there, of %s in the mean",
 					  assay_fmt_count(count, there->copies / steps), each.words,
 					  assay_fmt_bytes(bytes, there->bytes / there->copies)));
+	return true;
 }
 
 void assay_idle_sync_tell(const assay_run *run, const assay_find_ctx *c, bool drained,
 			  assay_idle_named *n)
 {
-	if (drained && n->leads)
-		call_small_copies(c, &n->there, &n->found);
-	if (n->at == ASSAY_NO_ROW || n->found.follows)
+	bool small = drained && n->leads && call_small_copies(c, &n->there, &n->found);
+	if (small || n->at == ASSAY_NO_ROW || n->found.follows)
 		return;
 	n->leads &= !assay_blocking_tell(run, c, n->at, &n->found);
 	if (!n->leads)
 		assay_idle_weigh_read_backs(run, c, &n->found);
+}
+
+TEST(many_copies_of_little_and_next_to_nothing_else_are_small_copies)
+{
+	assay_arena scratch = {0};
+	assay_find_ctx c = {.steps = 10, .scratch = &scratch};
+	static const struct {
+		uint64_t kernels, copies, bytes;
+		bool small;
+	} cases[] = {{0, 1800, 1800 << 14, true},
+		     {10, 1800, 1800 << 14, true}, /* what puts them together */
+		     {300, 1800, 1800 << 14, false},
+		     {0, 70, 70 << 14, false},
+		     {0, 1800, 1800ull << 20, false}};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
+		assay_place_time there = {.kernels = cases[i].kernels,
+					  .copies = cases[i].copies,
+					  .bytes = cases[i].bytes};
+		assay_found f = {.fix = "usual"};
+		CHECK_EQ(call_small_copies(&c, &there, &f), cases[i].small);
+		CHECK_EQ(f.fix == assay_small_copies_fix, cases[i].small);
+	}
+	assay_arena_free(&scratch);
+	return 0;
 }
