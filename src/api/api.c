@@ -192,11 +192,14 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	assay_gap_search *gaps = NULL;
 	bool all = !assay_only_any(&only), more = needs >= ASSAY_NEEDS_WORK,
 	     idle = needs_idle_time(needs);
+	assay_index calls = {.mixed = false};
 	*out = (assay_halfway){.order = {0}};
-	assay_link(run);
+	assay_calls_index(&run->part.t, &calls);
+	assay_link_by(run, &calls);
 	if (all)
 		beside_start(&beside, run, out, more);
-	assay_waits(run);
+	assay_waits_with(run, &(assay_waits_opts){.calls = &calls});
+	assay_index_free(&calls);
 	if (all)
 		beside_join(&beside);
 	assay_doings(run);

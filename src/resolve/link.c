@@ -73,17 +73,15 @@ static bool launched_before(const assay_tables *t, const kept_list *all, size_t 
 	return k && t->gpu.corr[g] && t->gpu.corr[g] < k->first;
 }
 
-void assay_link(assay_run *run)
+void assay_link_by(assay_run *run, const assay_index *calls)
 {
 	assay_tables *t = &run->part.t;
-	assay_index calls = {.mixed = false};
 	kept_list all = {0};
-	assay_calls_index(t, &calls);
 	find_kept(t, &all);
 	assay_reserve(t, ASSAY_T_launch, t->gpu.n);
 	uint64_t strays[2] = {0};
 	for (size_t g = 0; g < t->gpu.n; g++) {
-		uint32_t host = assay_calls_find(t, &calls, t->gpu.track[g], t->gpu.corr[g]);
+		uint32_t host = assay_calls_find(t, calls, t->gpu.track[g], t->gpu.corr[g]);
 		t->launch.host[g] = host;
 		if (host == ASSAY_NO_ROW && !assay_moves_pages(run, (uint32_t)g))
 			strays[launched_before(t, &all, g)]++;
@@ -92,6 +90,13 @@ void assay_link(assay_run *run)
 	assay_count(&run->part, ASSAY_ISSUE_unlinked, strays[0]);
 	assay_count(&run->part, ASSAY_ISSUE_launch_not_kept, strays[1]);
 	assay_vec_free(&all);
+}
+
+void assay_link(assay_run *run)
+{
+	assay_index calls = {.mixed = false};
+	assay_calls_index(&run->part.t, &calls);
+	assay_link_by(run, &calls);
 	assay_index_free(&calls);
 }
 

@@ -7,6 +7,8 @@
 
 /* Fills the launch table: which call caused each GPU row. Counts unlinked ones. */
 void assay_link(assay_run *run);
+/* With what assay_calls_index() gave. */
+void assay_link_by(assay_run *run, const assay_index *calls);
 
 /* The first call of each correlation id and process, and the one that caused a row on a track;
  * ASSAY_NO_ROW. */
@@ -46,6 +48,7 @@ typedef struct assay_waits_opts {
 	/* Leave join ids and resolved rows aside, as recordings without them are read. Counting
 	 * issues is the first call's: call this on a run whose waits were cleared. */
 	bool handles_only;
+	const assay_index *calls; /* of assay_calls_index(), where it is there already; or NULL */
 } assay_waits_opts;
 void assay_waits_with(assay_run *run, const assay_waits_opts *opts);
 /* Fills scope, and the scope of each row of host, gpu, sync, alloc and event_record. Ranges are

@@ -57,7 +57,6 @@ static void index_names(waits *w)
 static void index_calls(waits *w)
 {
 	const assay_tables *t = w->t;
-	assay_calls_index(t, &w->calls);
 	for (uint32_t h = 0; h < t->host.n; h++) {
 		if (!assay_is_call(t->host.kind[h]))
 			continue;
@@ -321,6 +320,10 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 		if (source < w.sources)
 			w.has_calls[source] = true;
 	}
+	if (opts->calls)
+		w.calls = *opts->calls;
+	else
+		assay_calls_index(w.t, &w.calls);
 	index_calls(&w);
 	index_names(&w);
 	index_gpus(&w);
@@ -335,7 +338,8 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 			     &w.barriers, &w.ordinals, &w.perhaps, &w.invented};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(maps); i++)
 		assay_map_free(maps[i]);
-	assay_index_free(&w.calls);
+	if (!opts->calls)
+		assay_index_free(&w.calls);
 	assay_index_free(&w.gpus);
 	assay_marks *marks[] = {&w.chosen,   &w.launched, &w.moments, &w.dark, &w.work,
 				&w.numbered, &w.bound,    &w.barred,  &w.made, &w.holes};
