@@ -174,7 +174,7 @@ static void find_alloc(assay_run *run, const assay_find_ctx *c)
 	assay_map_free(&x.known);
 }
 
-const assay_finder assay_find_alloc = {"alloc", find_alloc};
+const assay_finder assay_find_alloc = {.id = "alloc", .find = find_alloc};
 
 int64_t assay_alloc_part(const assay_run *run, const assay_find_ctx *c, assay_why cause)
 {

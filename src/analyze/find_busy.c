@@ -251,7 +251,7 @@ static void find_busy(assay_run *run, const assay_find_ctx *c)
 		add_copies(run, c, copies);
 }
 
-const assay_finder assay_find_busy = {"busy", find_busy};
+const assay_finder assay_find_busy = {.id = "busy", .find = find_busy};
 
 TEST(time_of_collectives_beyond_what_the_wire_needs_is_waiting)
 {

@@ -117,4 +117,4 @@ static void find_compute(assay_run *run, const assay_find_ctx *c)
 	assay_vec_free(&advice);
 }
 
-const assay_finder assay_find_compute = {"compute", find_compute};
+const assay_finder assay_find_compute = {.id = "compute", .find = find_compute};

@@ -158,7 +158,7 @@ static void find_detours(assay_run *run, const assay_find_ctx *c)
 			tell(&w, way);
 }
 
-const assay_finder assay_find_detours = {"detours", find_detours};
+const assay_finder assay_find_detours = {.id = "detours", .find = find_detours};
 
 TEST(kernels_that_are_tried_go_with_the_waiting_for_them)
 {

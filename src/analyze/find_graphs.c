@@ -272,7 +272,7 @@ static void find_graphs(assay_run *run, const assay_find_ctx *c)
 	assay_vec_free(&x.made);
 }
 
-const assay_finder assay_find_graphs = {"graphs", find_graphs};
+const assay_finder assay_find_graphs = {.id = "graphs", .find = find_graphs};
 
 /* Ten steps of 100; in those from `first` until `last` a graph is made while the device waits for
  * 40. ns that are told. */

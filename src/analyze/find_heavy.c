@@ -148,7 +148,7 @@ static void find_heavy(assay_run *run, const assay_find_ctx *c)
 		find_family(run, c, of_name, y);
 }
 
-const assay_finder assay_find_heavy = {"heavy", find_heavy};
+const assay_finder assay_find_heavy = {.id = "heavy", .find = find_heavy};
 
 TEST(heavy_kernels_are_told_by_their_names)
 {

@@ -76,4 +76,4 @@ static void find_idle(assay_run *run, const assay_find_ctx *c)
 		add_not_started(run, c);
 }
 
-const assay_finder assay_find_idle = {"idle", find_idle};
+const assay_finder assay_find_idle = {.id = "idle", .find = find_idle};

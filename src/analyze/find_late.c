@@ -182,7 +182,7 @@ static void find_late(assay_run *run, const assay_find_ctx *c)
 	assay_finding_add(c, &f);
 }
 
-const assay_finder assay_find_late = {"late", find_late};
+const assay_finder assay_find_late = {.id = "late", .find = find_late};
 
 static uint32_t hand_track(assay_run *run, uint32_t source, int64_t pid)
 {

@@ -410,7 +410,7 @@ static void find_launches(assay_run *run, const assay_find_ctx *c)
 	tell(run, c, &l, &largest, total);
 }
 
-const assay_finder assay_find_launches = {"launches", find_launches};
+const assay_finder assay_find_launches = {.id = "launches", .find = find_launches};
 
 TEST(short_gaps_that_no_blocking_call_opened_are_of_launching)
 {

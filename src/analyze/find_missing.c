@@ -77,4 +77,4 @@ static void find_missing(assay_run *run, const assay_find_ctx *c)
 	miss_steps(c);
 }
 
-const assay_finder assay_find_missing = {"missing", find_missing};
+const assay_finder assay_find_missing = {.id = "missing", .find = find_missing};

@@ -454,7 +454,7 @@ static void find_modes(assay_run *run, const assay_find_ctx *c)
 	look_at_tracer(run, c);
 }
 
-const assay_finder assay_find_modes = {"modes", find_modes};
+const assay_finder assay_find_modes = {.id = "modes", .find = find_modes};
 
 /* A wait of the device for Python at a stack. */
 static void hand_wait(assay_run *run, int64_t ts, int64_t dur, uint32_t stack)

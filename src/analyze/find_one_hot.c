@@ -206,7 +206,7 @@ static void find_one_hot(assay_run *run, const assay_find_ctx *c)
 		tell(&s);
 }
 
-const assay_finder assay_find_one_hot = {"one_hot", find_one_hot};
+const assay_finder assay_find_one_hot = {.id = "one_hot", .find = find_one_hot};
 
 struct hand_kernel {
 	const char *name;

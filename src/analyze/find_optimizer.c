@@ -214,7 +214,7 @@ static void find_optimizer(assay_run *run, const assay_find_ctx *c)
 	assay_vec_free(&s.phases);
 }
 
-const assay_finder assay_find_optimizer = {"optimizer", find_optimizer};
+const assay_finder assay_find_optimizer = {.id = "optimizer", .find = find_optimizer};
 
 /* A launch from a line of a file, ns after the one before. */
 static void add_launch(assay_run *run, const char *file, const char *kernel, int64_t ts)

@@ -108,4 +108,4 @@ static void find_ranks(assay_run *run, const assay_find_ctx *c)
 	}
 }
 
-const assay_finder assay_find_ranks = {"ranks", find_ranks};
+const assay_finder assay_find_ranks = {.id = "ranks", .find = find_ranks};

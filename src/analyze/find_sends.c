@@ -103,4 +103,4 @@ static void find_sends(assay_run *run, const assay_find_ctx *c)
 	tell_sends(run, c, &told, (int64_t)(gone * share * (double)c->whole));
 }
 
-const assay_finder assay_find_sends = {"sends", find_sends};
+const assay_finder assay_find_sends = {.id = "sends", .find = find_sends};

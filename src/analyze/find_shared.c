@@ -362,24 +362,35 @@ static void tell(const struct shared *x)
 	assay_finding_add(c, &f);
 }
 
-static void find_shared(assay_run *run, const assay_find_ctx *c)
+static void *look_at_device(const assay_run *run, const assay_find_ctx *c)
 {
-	struct shared x = {.run = run, .c = c};
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !c->order)
-		return;
-	find_slow(&x);
-	find_stalls(&x);
-	find_foreign(&x);
-	find_others(&x);
-	double lost = (double)(x.excess + x.stalled) / (double)c->whole;
-	bool uneven = x.kinds >= ENOUGH_KINDS && lost >= 0.05 &&
-		      (double)x.excess >= 0.02 * (double)c->whole;
-	bool proved = x.foreign >= FOREIGN_LOOKS || has_other(&x);
-	if (uneven || (proved && lost >= assay_worth_saying))
-		tell(&x);
+		return NULL;
+	struct shared *x = assay_alloc(c->scratch, sizeof *x);
+	*x = (struct shared){.run = run, .c = c};
+	find_slow(x);
+	find_stalls(x);
+	return x;
 }
 
-const assay_finder assay_find_shared = {"shared", find_shared};
+static void find_shared(assay_run *run, const assay_find_ctx *c)
+{
+	struct shared *x = c->seen;
+	if (!x)
+		return;
+	x->run = run;
+	find_foreign(x);
+	find_others(x);
+	double lost = (double)(x->excess + x->stalled) / (double)c->whole;
+	bool uneven = x->kinds >= ENOUGH_KINDS && lost >= 0.05 &&
+		      (double)x->excess >= 0.02 * (double)c->whole;
+	bool proved = x->foreign >= FOREIGN_LOOKS || has_other(x);
+	if (uneven || (proved && lost >= assay_worth_saying))
+		tell(x);
+}
+
+const assay_finder assay_find_shared = {
+	.id = "shared", .find = find_shared, .look = look_at_device};
 
 int64_t assay_stalled_part(const assay_run *run, const assay_find_ctx *c)
 {

@@ -72,7 +72,7 @@ static void find_slow_links(assay_run *run, const assay_find_ctx *c)
 	assay_finding_add(c, &f);
 }
 
-const assay_finder assay_find_slow_links = {"slow links", find_slow_links};
+const assay_finder assay_find_slow_links = {.id = "slow links", .find = find_slow_links};
 
 /* Two ranks, one kind of collective with that bus bandwidth; is it found? */
 static bool finds(double gib_per_second, int64_t bytes, const char *second_host)

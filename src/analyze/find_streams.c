@@ -235,4 +235,4 @@ static void find_streams(assay_run *run, const assay_find_ctx *c)
 	assay_map_free(&x.known);
 }
 
-const assay_finder assay_find_streams = {"streams", find_streams};
+const assay_finder assay_find_streams = {.id = "streams", .find = find_streams};

@@ -23,6 +23,8 @@ struct trials {
 	assay_vec(int64_t) record; /* when events are recorded, rising */
 	assay_by_name fills;
 	assay_vec(assay_span) span;
+	const assay_span *during; /* the same, in the scratch arena */
+	size_t spans;
 	int64_t total;
 	uint64_t times;
 	uint32_t tried; /* row of gpu: of the longest span */
@@ -150,10 +152,8 @@ static void tell(const struct trials *x)
 			 .confidence = 0.8,
 			 .total = x->total,
 			 .saved = x->total,
-			 .spans = x->span.n};
-	assay_span *span = assay_alloc(c->scratch, (x->span.n + 1) * sizeof *span);
-	memcpy(span, x->span.p, x->span.n * sizeof *span);
-	f.during = span;
+			 .during = x->during,
+			 .spans = x->spans};
 	f.text = assay_printf(
 		c->scratch,
 		"a kernel is run again and again to see how long it takes: that takes %s",
@@ -179,18 +179,32 @@ static bool is_told(const assay_find_ctx *c)
 	return false;
 }
 
-static void find_trials(assay_run *run, const assay_find_ctx *c)
+static void *look_at_turns(const assay_run *run, const assay_find_ctx *c)
 {
-	if (!c->order || c->w->device == ASSAY_NO_ROW || c->whole <= 0 || is_told(c))
-		return;
-	struct trials x = trials_of(run, c);
-	if ((double)x.total >= least * (double)c->whole)
-		tell(&x);
-	assay_vec_free(&x.record);
-	assay_vec_free(&x.span);
+	if (!c->order || c->w->device == ASSAY_NO_ROW || c->whole <= 0)
+		return NULL;
+	struct trials *x = assay_alloc(c->scratch, sizeof *x);
+	*x = trials_of(run, c);
+	assay_span *during = assay_alloc(c->scratch, (x->span.n + 1) * sizeof *during);
+	if (x->span.n)
+		memcpy(during, x->span.p, x->span.n * sizeof *during);
+	x->during = during;
+	x->spans = x->span.n;
+	assay_vec_free(&x->record);
+	assay_vec_free(&x->span);
+	return x;
 }
 
-const assay_finder assay_find_trials = {"trials", find_trials};
+static void find_trials(assay_run *run, const assay_find_ctx *c)
+{
+	struct trials *x = c->seen;
+	if (!x || is_told(c) || (double)x->total < least * (double)c->whole)
+		return;
+	x->run = run;
+	tell(x);
+}
+
+const assay_finder assay_find_trials = {.id = "trials", .find = find_trials, .look = look_at_turns};
 
 /* ------------------------------------------------------------------ tests */
 

@@ -25,6 +25,7 @@ typedef struct assay_find_ctx {
 	const struct assay_own_frames *frames; /* NULL: the run has none */
 	struct assay_found_list *list;
 	assay_arena *scratch;
+	void *seen; /* what the finder's look() gave */
 } assay_find_ctx;
 
 typedef struct assay_where {
@@ -95,6 +96,9 @@ assay_found *assay_found_next(const assay_find_ctx *c, assay_found *f);
 typedef struct assay_finder {
 	const char *id;
 	void (*find)(assay_run *run, const assay_find_ctx *c);
+	/* What needs nothing of compute.h, of other findings, and of strings by their text: done
+	 * while others are at work. In the scratch arena; NULL when there is nothing to see. */
+	void *(*look)(const assay_run *run, const assay_find_ctx *c);
 } assay_finder;
 
 extern const assay_finder assay_find_idle;       /* why the device waits */

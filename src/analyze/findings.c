@@ -376,6 +376,7 @@ struct assay_finding_search {
 	struct assay_found_list list;
 	assay_lock_look lock;
 	assay_find_ctx c;
+	void *seen[ASSAY_COUNT_OF(finders)];
 };
 
 assay_finding_search *assay_findings_start(const assay_run *run, const assay_window *w,
@@ -391,7 +392,6 @@ assay_finding_search *assay_findings_start(const assay_run *run, const assay_win
 				.worth = worth,
 				.holes = holes,
 				.lock = &s->lock,
-				.frames = assay_own_frames_find(run, &s->scratch),
 				.steps = w->steps >= STEADY_STEPS ? w->steps : 0,
 				.whole = assay_window_length(w),
 				.framework = framework_of(run),
@@ -404,14 +404,20 @@ assay_finding_search *assay_findings_start(const assay_run *run, const assay_win
 
 void assay_findings_first(assay_finding_search *s)
 {
+	s->c.frames = assay_own_frames_find(&s->view, &s->scratch);
 	for (size_t i = 0; i < ASSAY_COUNT_OF(first_finders); i++)
 		first_finders[i]->find(&s->view, &s->c);
+	for (size_t i = 0; i < ASSAY_COUNT_OF(finders); i++)
+		if (finders[i]->look)
+			s->seen[i] = finders[i]->look(&s->view, &s->c);
 }
 
 static void find_rest(assay_finding_search *s, assay_run *run)
 {
-	for (size_t i = 0; i < ASSAY_COUNT_OF(finders); i++)
+	for (size_t i = 0; i < ASSAY_COUNT_OF(finders); i++) {
+		s->c.seen = s->seen[i];
 		finders[i]->find(run, &s->c);
+	}
 	if (!s->list.found.n && s->c.whole > 0)
 		add_nothing_large(&s->c);
 	order_found(run, &s->c);
