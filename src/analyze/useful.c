@@ -343,21 +343,47 @@ static bool is_product(const struct useful *u, uint32_t call)
 /* Of the peak. Flash kernels: 0.22 to 0.5 of dense peaks on H100, H200 and MI300X, by head size. */
 static const double fused_attention_reaches = 0.4;
 
+/* Products around it make logits and take their gradients. */
+static bool is_loss(const struct useful *u, uint32_t shape)
+{
+	return assay_str_find(assay_text(u->run, u->t->op_shape.name[shape]), "log_softmax") >= 0;
+}
+
+/* Sizes say whether the second product takes what the softmax makes of the first one's result;
+ * where one of them is not known, they do. */
+static bool passes_on(const struct useful *u, uint32_t first, uint32_t softmax, uint32_t second)
+{
+	const uint32_t *shape = u->t->op_call.shape;
+	assay_arena a = {0};
+	assay_op_args args;
+	assay_product x = assay_shape_product(u->run, shape[first], &a),
+		      y = assay_shape_product(u->run, shape[second], &a);
+	const assay_tensor *scores = assay_shape_args(u->run, shape[softmax], &a, &args)
+					     ? assay_arg_tensor(&args, 0)
+					     : NULL;
+	double n = scores ? assay_tensor_elements(scores) : 0;
+	bool made = x.k <= 0 || x.batch * x.m * x.n == n,
+	     taken = y.k <= 0 || y.batch * y.m * y.k == n || y.batch * y.k * y.n == n;
+	assay_arena_free(&a);
+	return !scores || (made && taken);
+}
+
 /* Attention in pieces: a product, a softmax with what stands around it, a product. The fused kernel
  * has none of what is between. */
 static size_t fuse_attention(struct useful *u, const rows *r, size_t first)
 {
 	const assay_op_shape_table *s = &u->t->op_shape;
-	bool softmax = false;
+	size_t softmax = 0; /* behind the first product, so never 0 */
 	size_t i = first + 1;
 	for (; i < r->n && i - first <= BETWEEN_MOST; i++) {
 		uint32_t shape = u->t->op_call.shape[r->p[i]];
 		if (track_of(u, r->p[i]) != track_of(u, r->p[first]) || !is_known(u, shape) ||
-		    !is_chained(s->class[shape]))
+		    !is_chained(s->class[shape]) || is_loss(u, shape))
 			break;
-		softmax |= s->class[shape] == ASSAY_WORK_SOFTMAX;
+		softmax = s->class[shape] == ASSAY_WORK_SOFTMAX ? i : softmax;
 	}
-	if (!softmax || i >= r->n || !is_product(u, r->p[i]))
+	if (!softmax || i >= r->n || !is_product(u, r->p[i]) ||
+	    !passes_on(u, r->p[first], r->p[softmax], r->p[i]))
 		return first;
 	for (size_t k = first + 1; k < i; k++) {
 		u->kept[r->p[k]] = 0;
@@ -606,6 +632,40 @@ static int64_t unfused_of(int64_t ns, int casts, int turns)
 	assay_useful_sums(run, &w, part);
 	assay_run_free(run);
 	return part[ASSAY_USEFUL_UNFUSED];
+}
+
+/* A softmax between products of 64 x 64: of their scores, or of something larger. */
+TEST(a_softmax_of_something_else_between_products_is_no_attention)
+{
+	static const struct {
+		const char *name, *dims;
+		bool attention;
+	} cases[] = {{"aten::_softmax", "[[64, 64], [], []]", true},
+		     {"aten::_softmax", "[[1, 1, 64, 64], [], []]", true},
+		     {"aten::_softmax", "[[6, 4194304], [], []]", false},
+		     {"aten::_log_softmax", "[[64, 64], [], []]", false}}; /* a loss */
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
+		assay_run *run = assay_run_new();
+		assay_tables *t = &run->part.t;
+		assay_rates r = {.name = "x", .bandwidth = 1e12};
+		r.peak[ASSAY_MATH_FP32] = 1e13;
+		assay_hand_host(run, ASSAY_HOST_OP, "model", 0, 1);
+		add_hand_call(run, ASSAY_WORK_GEMM, ASSAY_MATH_FP32, 1e8, 1, 20000);
+		uint32_t s = add_hand_call(run, ASSAY_WORK_SOFTMAX, ASSAY_MATH_FP32, 1, 1e6, 9000);
+		t->op_shape.name[s] = assay_sid_of(run, cases[i].name);
+		t->op_shape.dims[s] = assay_sid_of(run, cases[i].dims);
+		t->op_shape.types[s] = assay_sid_of(run, "[\"float\", \"Scalar\", \"Scalar\"]");
+		add_hand_call(run, ASSAY_WORK_GEMM, ASSAY_MATH_FP32, 1e8, 1, 20000);
+		for (uint32_t k = 0; k < t->op_shape.n; k++)
+			t->op_shape.bound_ns[k] =
+				assay_bound_of(&r, t->op_shape.flops[k], t->op_shape.bytes[k],
+					       t->op_shape.math[k], &t->op_shape.bound[k]);
+		const assay_window w = {.device = 0, .to = 49000, .compute = 49000};
+		assay_useful(run, &r, &w);
+		CHECK_EQ(!!(t->op_call.flags[1] & ASSAY_OP_EAGER), cases[i].attention);
+		assay_run_free(run);
+	}
+	return 0;
 }
 
 TEST(copies_and_kernels_that_memory_does_not_hold_up_are_no_chain)
