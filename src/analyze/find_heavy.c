@@ -85,34 +85,6 @@ static struct heavy measure(const assay_run *run, const assay_find_ctx *c, const
 	return s;
 }
 
-static void tell_where(const assay_run *run, const assay_find_ctx *c, uint32_t gpu, assay_found *f)
-{
-	const assay_tables *t = &run->part.t;
-	uint32_t own = assay_own_call(t, assay_call_stack(t, t->launch.host[gpu]));
-	uint32_t call = gpu < t->gpu_op.n ? t->gpu_op.call[gpu] : ASSAY_NO_ROW;
-	f->where.kernel = assay_fmt_kernel(c->scratch, assay_text(run, t->gpu.name[gpu]), 120);
-	if (call != ASSAY_NO_ROW && t->op_call.shape[call] != ASSAY_NO_ROW)
-		f->where.op = assay_z(run, t->op_shape.name[t->op_call.shape[call]]);
-	if (own != ASSAY_NO_ROW)
-		assay_where_in_stack(run, own, &f->where);
-	else
-		assay_own_line_of_work(run, c, gpu, &f->where);
-}
-
-/* That the same operator is slow for the bytes it moves says less than what it does, and more of
- * how much would go. */
-static void take_slow_operator(const assay_find_ctx *c, assay_found *f)
-{
-	for (assay_found *o = NULL; f->where.op && (o = assay_found_next(c, o));) {
-		if (strcmp(o->id, "slow_kernels") || o->follows || !o->where.op ||
-		    strcmp(o->where.op, f->where.op))
-			continue;
-		o->follows = f->id;
-		f->saved = o->saved > f->saved ? o->saved : f->saved;
-		f->most = f->saved > f->most ? f->saved : f->most;
-	}
-}
-
 static void find_family(assay_run *run, const assay_find_ctx *c, const uint8_t *of_name,
 			uint8_t family)
 {
@@ -134,8 +106,8 @@ static void find_family(assay_run *run, const assay_find_ctx *c, const uint8_t *
 	f.fact[0] =
 		assay_printf(c->scratch, "%s kernels%s",
 			     assay_fmt_count(count, s.count / (uint64_t)each.steps), each.words);
-	tell_where(run, c, s.most, &f);
-	take_slow_operator(c, &f);
+	assay_where_of_work(run, c, s.most, &f.where);
+	assay_found_take(c, &f, "slow_kernels");
 	assay_finding_add(c, &f);
 }
 
@@ -146,6 +118,7 @@ static void find_heavy(assay_run *run, const assay_find_ctx *c)
 	const uint8_t *of_name = families_of_names(run, c->scratch);
 	for (uint8_t y = 1; of_name && y <= ASSAY_COUNT_OF(families); y++)
 		find_family(run, c, of_name, y);
+	assay_find_grids(run, c);
 }
 
 const assay_finder assay_find_heavy = {.id = "heavy", .find = find_heavy};
@@ -205,10 +178,10 @@ TEST(a_slow_operator_stands_below_what_it_does_and_tells_how_much_goes)
 	assay_finding_add(&c,
 			  &(assay_found){.id = "slow_kernels", .saved = 70, .where.op = "sort"});
 	assay_found f = {.id = "sorting", .saved = 50, .most = 60, .where.op = "topk"};
-	take_slow_operator(&c, &f);
+	assay_found_take(&c, &f, "slow_kernels");
 	CHECK(f.saved == 50 && !list.found.p[0].follows);
 	f.where.op = "sort";
-	take_slow_operator(&c, &f);
+	assay_found_take(&c, &f, "slow_kernels");
 	CHECK(f.saved == 70 && f.most == 70 && list.found.p[0].follows == f.id);
 	assay_vec_free(&list.found);
 	return 0;

@@ -66,25 +66,9 @@ static void add_wait(struct waits *x, size_t wait)
 
 /* ------------------------------------------------------------------ room on the device */
 
-static int32_t units_of(const assay_run *run, int32_t device)
-{
-	const assay_device_table *d = &run->part.t.device;
-	for (size_t i = 0; i < d->n; i++)
-		if (d->id[i] == device && d->units[i] > 0)
-			return d->units[i];
-	return 0;
-}
-
-/* Share of the device that a kernel fills at most; 1 where nothing tells. A block takes one
- * multiprocessor or less. */
 static double fill_of(const struct waits *x, uint32_t gpu)
 {
-	uint32_t grid[3];
-	double blocks = 1;
-	assay_grid_blocks(&x->grids, gpu, grid);
-	for (int i = 0; i < 3; i++)
-		blocks *= i && !grid[i] ? 1 : grid[i];
-	return x->units > 0 && blocks > 0 && blocks < x->units ? blocks / x->units : 1;
+	return assay_grid_fill(&x->grids, gpu, x->units);
 }
 
 /* ns of the window's compute that would be left to others if kernels lay side by side; fill: the
@@ -222,7 +206,7 @@ static void find_streams(assay_run *run, const assay_find_ctx *c)
 	double least = worth_a_look * (double)c->whole;
 	if (x.line.n) {
 		x.grids = assay_grids_of(run, c->scratch);
-		x.units = units_of(run, run->part.t.device_time.device[c->w->device]);
+		x.units = assay_device_units(run, run->part.t.device_time.device[c->w->device]);
 	}
 	int64_t most = x.line.n ? room(&x, &fill) : 0;
 	if ((double)most >= least && (!x.count || (double)x.delayed >= least)) {

@@ -38,6 +38,10 @@ typedef struct assay_where {
 /* File, function and line of a row of stack. */
 void assay_where_in_stack(const assay_run *run, uint32_t stack, assay_where *where);
 
+/* Kernel, operator and line of a row of gpu. */
+void assay_where_of_work(const assay_run *run, const assay_find_ctx *c, uint32_t gpu,
+			 assay_where *where);
+
 typedef struct assay_span {
 	int64_t from, to;
 } assay_span;
@@ -93,6 +97,10 @@ void assay_found_add_fact(assay_found *f, const char *text);
  * at the end. */
 assay_found *assay_found_next(const assay_find_ctx *c, assay_found *f);
 
+/* Findings of this id about the same operator say less than what it does, and more of how much
+ * would go: they become consequences. */
+void assay_found_take(const assay_find_ctx *c, assay_found *f, const char *id);
+
 typedef struct assay_finder {
 	const char *id;
 	void (*find)(assay_run *run, const assay_find_ctx *c);
@@ -116,10 +124,13 @@ extern const assay_finder assay_find_late;       /* what a rank does that others
 extern const assay_finder assay_find_ranks;      /* a rank that the others wait for */
 extern const assay_finder assay_find_slow_links; /* collectives far below what the links give */
 extern const assay_finder assay_find_shared;     /* a device that others use too */
-extern const assay_finder assay_find_heavy;      /* sorting and sums at indices */
+extern const assay_finder assay_find_heavy;      /* sorting, sums at indices, small grids */
 extern const assay_finder assay_find_detours;    /* work that only a library wants */
 extern const assay_finder assay_find_trials;     /* kernels that are run to see their time */
 extern const assay_finder assay_find_missing;    /* what was not recorded */
+
+/* Kernels too small for the device: part of assay_find_heavy. */
+void assay_find_grids(assay_run *run, const assay_find_ctx *c);
 
 /* Share of the window, 0 to 1, that a replay without this saves ("host_data=0", as `assay path
  * --what-if` takes it); false: it cannot be replayed, or names nothing in it. */

@@ -59,6 +59,21 @@ void assay_where_in_stack(const assay_run *run, uint32_t stack, assay_where *whe
 	where->line = t->stack.line[stack] > 0 ? t->stack.line[stack] : 0;
 }
 
+void assay_where_of_work(const assay_run *run, const assay_find_ctx *c, uint32_t gpu,
+			 assay_where *where)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t own = assay_own_call(t, assay_call_stack(t, t->launch.host[gpu]));
+	uint32_t call = gpu < t->gpu_op.n ? t->gpu_op.call[gpu] : ASSAY_NO_ROW;
+	where->kernel = assay_fmt_kernel(c->scratch, assay_text(run, t->gpu.name[gpu]), 120);
+	if (call != ASSAY_NO_ROW && t->op_call.shape[call] != ASSAY_NO_ROW)
+		where->op = assay_z(run, t->op_shape.name[t->op_call.shape[call]]);
+	if (own != ASSAY_NO_ROW)
+		assay_where_in_stack(run, own, where);
+	else
+		assay_own_line_of_work(run, c, gpu, where);
+}
+
 void assay_finding_add(const assay_find_ctx *c, const assay_found *f)
 {
 	*assay_push(&c->list->found) = *f;
@@ -78,6 +93,18 @@ assay_found *assay_found_next(const assay_find_ctx *c, assay_found *f)
 	assay_found *first = c->list->found.p;
 	size_t next = f ? (size_t)(f - first) + 1 : 0;
 	return next < c->list->found.n ? &first[next] : NULL;
+}
+
+void assay_found_take(const assay_find_ctx *c, assay_found *f, const char *id)
+{
+	for (assay_found *o = NULL; f->where.op && (o = assay_found_next(c, o));) {
+		if (strcmp(o->id, id) || o->follows || !o->where.op ||
+		    strcmp(o->where.op, f->where.op))
+			continue;
+		o->follows = f->id;
+		f->saved = o->saved > f->saved ? o->saved : f->saved;
+		f->most = f->saved > f->most ? f->saved : f->most;
+	}
 }
 
 /* Compiled PyTorch code shows as Inductor's kernels or operators of its graphs. */

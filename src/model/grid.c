@@ -51,6 +51,26 @@ void assay_grid_items(const assay_grids *g, uint32_t row, uint32_t out[3])
 	}
 }
 
+int32_t assay_device_units(const assay_run *run, int32_t device)
+{
+	const assay_device_table *d = &run->part.t.device;
+	for (size_t i = 0; i < d->n; i++)
+		if (d->id[i] == device && d->units[i] > 0)
+			return d->units[i];
+	return 0;
+}
+
+/* A block takes one multiprocessor or less. */
+double assay_grid_fill(const assay_grids *g, uint32_t row, int32_t units)
+{
+	uint32_t grid[3];
+	double blocks = 1;
+	assay_grid_blocks(g, row, grid);
+	for (int i = 0; i < 3; i++)
+		blocks *= i && !grid[i] ? 1 : grid[i];
+	return units > 0 && blocks > 0 && blocks < units ? blocks / units : 1;
+}
+
 TEST(grids_are_given_in_either_unit_whatever_the_input_counts)
 {
 	assay_run *run = assay_run_new();
