@@ -71,13 +71,17 @@ uint32_t assay_native_walk_blocked(uintptr_t pc, uintptr_t sp, uintptr_t stop,
 /* native_perf.c: what the system takes down of a thread while it runs. */
 typedef struct assay_native_watch {
 	int fd; /* 0: none */
+	bool asked;
 	void *ring;
 } assay_native_watch;
 
 /* Begin; nothing where the system forbids it. every: ns of processor time. */
 void assay_native_watch_begin(assay_native_watch *w, uint32_t tid, int64_t every);
 void assay_native_watch_end(assay_native_watch *w);
-/* Calls at the last moment since `since` that was taken down. */
+/* Have the next moment taken down. The thread is interrupted for it, which is dear in a virtual
+ * machine: about 70 us. */
+void assay_native_watch_ask(assay_native_watch *w);
+/* Calls at the moment since `since` that was asked for; 0 while it has not come. */
 uint32_t assay_native_watch_calls(assay_native_watch *w, int64_t since, uintptr_t stop,
 				  assay_native_call *out);
 

@@ -1,8 +1,8 @@
 /* Registers and the begin of the stack of a thread that runs, taken down by the kernel's perf
  * events when it has used so much processor time: for user code of the own process an ordinary user
- * may ask for that, unless the system was told otherwise. Each look asks for one such moment, so
- * that a thread nobody looks at is not interrupted. Descriptors are in the table of the calling
- * thread, which is the recorder's own. */
+ * may ask for that, unless the system was told otherwise. Each moment is asked for, so that a thread
+ * nobody looks at is not interrupted. Descriptors are in the table of the calling thread, which is
+ * the recorder's own. */
 #define _GNU_SOURCE /* syscall */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -36,12 +36,6 @@ static bool has_room(void)
 		return false;
 	return lock.rlim_cur == RLIM_INFINITY ||
 	       (watches + 1) * (rlim_t)(PAGE + DATA) <= lock.rlim_cur / SHARE;
-}
-
-/* Once, when the thread has run for as long as was said. */
-static void ask(const assay_native_watch *w)
-{
-	ioctl(w->fd, PERF_EVENT_IOC_REFRESH, 1);
 }
 
 static void close_watch(assay_native_watch *w)
@@ -82,7 +76,13 @@ void assay_native_watch_begin(assay_native_watch *w, uint32_t tid, int64_t every
 		return;
 	}
 	watches++;
-	ask(w);
+}
+
+/* Once, when the thread has run for as long as was said. */
+void assay_native_watch_ask(assay_native_watch *w)
+{
+	if (w->fd && !w->asked)
+		w->asked = ioctl(w->fd, PERF_EVENT_IOC_REFRESH, 1) == 0;
 }
 
 void assay_native_watch_end(assay_native_watch *w)
@@ -125,7 +125,7 @@ uint32_t assay_native_watch_calls(assay_native_watch *w, int64_t since, uintptr_
 				  assay_native_call *out)
 {
 	static char record[RECORD_MAX];
-	if (!w->fd)
+	if (!w->asked)
 		return 0;
 	struct perf_event_mmap_page *page = w->ring;
 	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
@@ -141,7 +141,7 @@ uint32_t assay_native_watch_calls(assay_native_watch *w, int64_t since, uintptr_
 	if (found.size)
 		copy_out(w, last, record, found.size);
 	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
-	ask(w);
+	w->asked = !found.size;
 	return found.size ? read_sample(record, found.size, since, stop, out) : 0;
 }
 #else
@@ -153,6 +153,11 @@ void assay_native_watch_begin(assay_native_watch *w, uint32_t tid, int64_t every
 }
 
 void assay_native_watch_end(assay_native_watch *w)
+{
+	(void)w;
+}
+
+void assay_native_watch_ask(assay_native_watch *w)
 {
 	(void)w;
 }

@@ -29,6 +29,10 @@ enum {
 	TS_BYTES = 256,
 	MUCH = 65536,         /* bytes read or written between two looks */
 	UNREADABLE_MAX = 100, /* tries at a child that is another program, LIST_NS apart */
+	/* looks at a running thread of which one asks what it runs outside Python, and the same
+	 * at a stack of which it is not known: asking interrupts the thread */
+	ASK_KNOWN = 8,
+	ASK_NEW = 2,
 };
 
 /* A thread state of the interpreter, copied. */
@@ -51,6 +55,7 @@ typedef struct seen {
 	int64_t ask_again;
 	uint32_t unreadable;
 	assay_native_watch watch;
+	uint32_t unasked; /* looks since it was asked for */
 	assay_wire_sample now; /* not written yet; count 0: none */
 } seen;
 
@@ -352,9 +357,27 @@ static void see_running(seen *t, int64_t ran, int64_t wall, assay_wire_sample *s
 
 /* ---- outside Python ---- */
 
-/* Where in which library: of a thread that is blocked by its registers in /proc, of one that runs
- * by what the kernel took down since the look before. Up to the interpreter, whose frames tell the
- * rest. */
+/* Of a thread that runs, by what the kernel took down since the look before, if it was asked to,
+ * and by what it did the last time at the same stack otherwise. */
+static void see_what_runs(seen *t, int64_t since, uintptr_t interpreter, assay_wire_sample *s)
+{
+	assay_native_call call[ASSAY_NATIVE_DEPTH];
+	uint32_t n = assay_native_watch_calls(&t->watch, since, interpreter, call);
+	bool python = n == 1 && interpreter &&
+		      call[0].object == assay_native_object_at(interpreter);
+	if (n) {
+		s->native = python ? 0 : assay_stacks_native(sm.stacks, call, n);
+		assay_stacks_runs(sm.stacks, s->stack, t->tid, s->native);
+	}
+	bool known = n || assay_stacks_ran(sm.stacks, s->stack, t->tid, &s->native);
+	if (++t->unasked < (known ? ASK_KNOWN : ASK_NEW))
+		return;
+	assay_native_watch_ask(&t->watch);
+	t->unasked = 0;
+}
+
+/* Where in which library; of a thread that is blocked by its registers in /proc. Up to the
+ * interpreter, whose frames tell the rest. */
 static void see_native(seen *t, const assay_proc_thread *p, int64_t since, assay_wire_sample *s)
 {
 	assay_native_call call[ASSAY_NATIVE_DEPTH];
@@ -362,11 +385,11 @@ static void see_native(seen *t, const assay_proc_thread *p, int64_t since, assay
 	uintptr_t interpreter = py && s->stack ? (uintptr_t)py->this_thread : 0;
 	if (t->pid || !wants_native())
 		return;
-	uint32_t n = p->pc ? assay_native_walk_blocked(p->pc, p->sp, interpreter, call)
-			   : assay_native_watch_calls(&t->watch, since, interpreter, call);
-	if (n == 1 && interpreter && !p->pc &&
-	    call[0].object == assay_native_object_at(interpreter))
-		return; /* running Python: its own stack says it all */
+	if (!p->pc) {
+		see_what_runs(t, since, interpreter, s);
+		return;
+	}
+	uint32_t n = assay_native_walk_blocked(p->pc, p->sp, interpreter, call);
 	s->native = n ? assay_stacks_native(sm.stacks, call, n) : 0;
 }
 

@@ -14,6 +14,7 @@ enum { FIRST_SLOTS = 1 << 12, MOST_SLOTS = 1 << 22 };
 /* What a slot's key is made of. A call: id of its caller, instruction, mark. */
 #define CODE_SPACE   UINT32_MAX       /* caller of codes: address, mark */
 #define PLACE_SPACE  (UINT32_MAX - 1) /* caller of places: hashes of the texts */
+#define RUNS_SPACE   (UINT32_MAX - 2) /* caller of what runs there: stack, or thread; id + 1 */
 #define LINE_SPACE   (1ull << 63)     /* mark of calls by line: code << 32 | line */
 #define NATIVE_SPACE (1ull << 62)     /* mark of native calls, with the object's number */
 
@@ -267,6 +268,28 @@ uint32_t assay_stacks_native(assay_stacks *s, const assay_native_call *call, uin
 		caller = id;
 	}
 	return caller;
+}
+
+/* The stack that a thread is at; of one without, the thread. */
+static slot *runs_at(const assay_stacks *s, uint32_t stack, uint32_t tid)
+{
+	return find(s, RUNS_SPACE, stack, stack ? 0 : tid);
+}
+
+bool assay_stacks_ran(const assay_stacks *s, uint32_t stack, uint32_t tid, uint32_t *native)
+{
+	const slot *at = runs_at(s, stack, tid);
+	*native = at->id ? at->id - 1 : 0;
+	return at->id != 0;
+}
+
+void assay_stacks_runs(assay_stacks *s, uint32_t stack, uint32_t tid, uint32_t native)
+{
+	slot *at = runs_at(s, stack, tid);
+	if (at->id)
+		at->id = native + 1;
+	else
+		put(s, RUNS_SPACE, stack, stack ? 0 : tid, native + 1);
 }
 
 static inline bool same_call(const assay_py_frame *x, const assay_py_frame *y)

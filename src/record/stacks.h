@@ -27,5 +27,9 @@ uint32_t assay_stacks_shared(const assay_stacks *s, uint32_t n);
 uint32_t assay_stacks_place(assay_stacks *s, uint16_t kind, const char *file, const char *name);
 /* Id of a stack of n native calls, innermost first; writes what is new of it. */
 uint32_t assay_stacks_native(assay_stacks *s, const assay_native_call *call, uint32_t n);
+/* What ran outside Python, as a stack, when a thread was last taken down at a Python stack, or
+ * without one; 0: Python itself. False: it never was. */
+bool assay_stacks_ran(const assay_stacks *s, uint32_t stack, uint32_t tid, uint32_t *native);
+void assay_stacks_runs(assay_stacks *s, uint32_t stack, uint32_t tid, uint32_t native);
 
 #endif
