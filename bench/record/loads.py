@@ -98,6 +98,46 @@ def small_copies():
     return step
 
 
+def read_back():
+    """An encoder of which a value is read back 48 times a step, between about 450 launches."""
+    torch.manual_seed(0)
+    width, layers, asked = 256, 12, 4
+    norms = [nn.LayerNorm(width).cuda() for _ in range(layers)]
+    lines = [[nn.Linear(width, width).cuda() for _ in range(asked)] for _ in range(layers)]
+    x = torch.randn(64, width, device="cuda")
+
+    @torch.no_grad()
+    def step():
+        y = x
+        for norm, some in zip(norms, lines):
+            y = norm(y)
+            for line in some:
+                z = torch.tanh(line(y)) * 0.5 + y
+                worst = z.abs().mean().add(1).sqrt()
+                y = z / max(1.0, worst.item())
+    return step
+
+
+def python_work():
+    """About 15 ms of Python between 20 launches: texts into numbers, as a collator does it."""
+    import re
+    torch.manual_seed(0)
+    net = nn.Sequential(*[nn.Linear(256, 256) for _ in range(20)]).cuda()
+    texts = [" ".join(f"w{i * j % 997}," for j in range(40)) for i in range(64)]
+    word, known = re.compile(r"\w+|[^\w\s]"), {}
+
+    @torch.no_grad()
+    def step():
+        rows = []
+        for text in texts * 4:
+            ids = []
+            for w in word.findall(text):
+                ids.append(known.setdefault(w, len(known)))
+            rows.append(ids[:64] + [0] * (64 - len(ids)))
+        net(torch.tensor(rows[:256], dtype=torch.float32)[:, :1].expand(-1, 256).contiguous().cuda())
+    return step
+
+
 def gpu_bound():
     """About 15 ms of GPU work a step on an H200; the host is far ahead."""
     torch.manual_seed(0)
@@ -124,5 +164,7 @@ LOADS = {
     "graph_whole": (graph, "no_nodes=1", None),
     "server": (server, "", 1.12),
     "small_copies": (small_copies, "", None),
+    "read_back": (read_back, "", None),
+    "python_work": (python_work, "", None),
     "gpu_bound": (gpu_bound, "", 1.01),
 }
