@@ -3,6 +3,7 @@
 #include "analyze/finding.h"
 #include "analyze/own_frames.h"
 #include "base/fmt.h"
+#include "base/test.h"
 
 /* What most of it is: an operator with its shapes, or a kernel. */
 static void add_facts(const assay_run *run, const assay_find_ctx *c, const assay_advice *v,
@@ -74,13 +75,30 @@ static void weigh(const assay_find_ctx *c, const assay_advice *v, assay_found *f
 	f->most = (int64_t)(share * (double)(v->most + v->gaps));
 }
 
-/* Compilers fuse what they see. */
-static const char *fix_of(const assay_find_ctx *c, const assay_advice *v)
+static bool is_advice(const char *id, int advice)
 {
-	if (!strcmp(v->id, assay_advice_name[ASSAY_ADVICE_FP32]) &&
-	    c->framework == ASSAY_FRAMEWORK_JAX)
+	return !strcmp(id, assay_advice_name[advice]);
+}
+
+/* PyTorch's scaled_dot_product_attention in pieces: since 2.5 its softmax looks for rows without
+ * anything to attend to, which nothing else does. */
+static bool has_math_attention(const assay_run *run)
+{
+	const assay_kernel_table *k = &run->part.t.kernel;
+	for (size_t i = 0; i < k->n; i++)
+		if (assay_str_find(assay_text(run, k->name[i]), "isneginf_kernel") >= 0)
+			return true;
+	return false;
+}
+
+/* Compilers fuse what they see. */
+static const char *fix_of(const assay_run *run, const assay_find_ctx *c, const assay_advice *v)
+{
+	if (is_advice(v->id, ASSAY_ADVICE_EAGER) && has_math_attention(run))
+		return "scaled_dot_product_attention runs its math backend: no sdpa_kernel(SDPBackend.MATH) or enable_flash_sdp(False), inputs in bfloat16 or float16, a mask that fused kernels take";
+	if (is_advice(v->id, ASSAY_ADVICE_FP32) && c->framework == ASSAY_FRAMEWORK_JAX)
 		return "no precision=\"highest\"; jax.default_matmul_precision(\"tensorfloat32\"), or bfloat16 arrays";
-	if (strcmp(v->id, assay_advice_name[ASSAY_ADVICE_CHAIN]))
+	if (!is_advice(v->id, ASSAY_ADVICE_CHAIN))
 		return v->fix;
 	return c->framework == ASSAY_FRAMEWORK_COMPILED
 		       ? "bring it into the compiled part: graph breaks (torch._dynamo.explain), custom operators; else fused kernels for it"
@@ -94,7 +112,7 @@ static void add_advice(const assay_run *run, const assay_find_ctx *c, const assa
 {
 	const double by_name_only = 0.8;
 	assay_found f = {.id = v->id,
-			 .fix = fix_of(c, v),
+			 .fix = fix_of(run, c, v),
 			 .total = assay_advice_total(v),
 			 .confidence =
 				 v->confidence * (v->shape != ASSAY_NO_ROW ? 1 : by_name_only)};
@@ -102,6 +120,33 @@ static void add_advice(const assay_run *run, const assay_find_ctx *c, const assa
 	add_facts(run, c, v, &f);
 	weigh(c, v, &f);
 	assay_finding_add(c, &f);
+}
+
+static bool is_in_attention(const assay_found *f)
+{
+	static const int of_it[] = {ASSAY_ADVICE_FP32, ASSAY_ADVICE_CASTS, ASSAY_ADVICE_LAYOUT};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of_it); i++)
+		if (is_advice(f->id, of_it[i]))
+			return true;
+	return false;
+}
+
+/* A line that does all of an attention in pieces is one call, and its products, casts and layouts
+ * go with it: a fused kernel has none of them. */
+static void join_attention(const assay_find_ctx *c)
+{
+	assay_found *whole = NULL;
+	while ((whole = assay_found_next(c, whole)) && !is_advice(whole->id, ASSAY_ADVICE_EAGER))
+		;
+	if (!whole || !whole->where.file)
+		return;
+	for (assay_found *f = NULL; (f = assay_found_next(c, f));)
+		if (is_in_attention(f) && assay_where_is_line(&f->where, &whole->where)) {
+			f->follows = whole->id;
+			whole->saved += f->saved;
+			whole->least += whole->least ? f->saved : 0;
+			whole->most += whole->most ? f->saved : 0;
+		}
 }
 
 static void find_compute(assay_run *run, const assay_find_ctx *c)
@@ -114,7 +159,28 @@ static void find_compute(assay_run *run, const assay_find_ctx *c)
 		if ((double)assay_advice_total(&advice.p[i]) >=
 		    assay_worth_saying * (double)c->whole)
 			add_advice(run, c, &advice.p[i]);
+	join_attention(c);
 	assay_vec_free(&advice);
 }
 
 const assay_finder assay_find_compute = {.id = "compute", .find = find_compute};
+
+TEST(what_one_line_of_attention_does_goes_with_it)
+{
+	assay_arena scratch = {0};
+	struct assay_found_list list = {.found = {0}};
+	assay_find_ctx c = {.list = &list, .scratch = &scratch};
+	const assay_where here = {.file = "net.py", .function = "forward", .line = 7},
+			  there = {.file = "net.py", .function = "forward", .line = 8};
+	assay_finding_add(&c, &(assay_found){.id = "fp32_matmul", .saved = 30, .where = here});
+	assay_finding_add(&c, &(assay_found){.id = "eager_attention", .saved = 50, .where = here});
+	assay_finding_add(&c, &(assay_found){.id = "layout_copies", .saved = 5, .where = there});
+	assay_finding_add(&c, &(assay_found){.id = "gemm_shape", .saved = 5, .where = here});
+	join_attention(&c);
+	CHECK_EQ(list.found.p[1].saved, 80);
+	CHECK(list.found.p[0].follows && !strcmp(list.found.p[0].follows, "eager_attention"));
+	CHECK(!list.found.p[2].follows && !list.found.p[3].follows);
+	assay_vec_free(&list.found);
+	assay_arena_free(&scratch);
+	return 0;
+}

@@ -206,18 +206,13 @@ static bool is_all_there(const struct graphs *x, const assay_where *where)
 	return any;
 }
 
-static bool same_line(const assay_where *a, const assay_where *b)
-{
-	return a->file && b->file && a->line && a->line == b->line && !strcmp(a->file, b->file);
-}
-
 /* What is worth far more there is no consequence: a compiler that makes a graph of its code. */
 static void put_under(const struct graphs *x, const assay_found *graphs)
 {
 	int64_t worth = 2 * (graphs->saved > graphs->total ? graphs->saved : graphs->total);
 	for (assay_found *f = NULL; (f = assay_found_next(x->c, f));)
 		if ((f->saved > f->total ? f->saved : f->total) <= worth &&
-		    (same_line(&f->where, &graphs->where) || is_all_there(x, &f->where)))
+		    (assay_where_is_line(&f->where, &graphs->where) || is_all_there(x, &f->where)))
 			f->follows = graphs->id;
 }
 
@@ -324,7 +319,8 @@ TEST(what_the_line_that_captures_waits_for_goes_with_it)
 {
 	assay_where at = {.file = "serve.py", .line = 44}, other = {.file = "serve.py", .line = 26},
 		    elsewhere = {.file = "model.py", .line = 44}, none = {.op = "cudaFree"};
-	CHECK(same_line(&at, &at) && !same_line(&at, &other) && !same_line(&at, &elsewhere));
-	CHECK(!same_line(&at, &none) && !same_line(&none, &none));
+	CHECK(assay_where_is_line(&at, &at) && !assay_where_is_line(&at, &other));
+	CHECK(!assay_where_is_line(&at, &elsewhere));
+	CHECK(!assay_where_is_line(&at, &none) && !assay_where_is_line(&none, &none));
 	return 0;
 }

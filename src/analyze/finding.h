@@ -35,6 +35,9 @@ typedef struct assay_where {
 	bool has_rank;
 } assay_where;
 
+/* Are both the same line of the program? */
+bool assay_where_is_line(const assay_where *x, const assay_where *y);
+
 /* File, function and line of a row of stack. */
 void assay_where_in_stack(const assay_run *run, uint32_t stack, assay_where *where);
 

@@ -50,6 +50,11 @@ bool assay_find_shorter(const assay_find_ctx *c, const int64_t *dur, int64_t sta
 	return c->worth && assay_worth_shorter(c->worth, dur, stall, share);
 }
 
+bool assay_where_is_line(const assay_where *x, const assay_where *y)
+{
+	return x->file && y->file && x->line && x->line == y->line && !strcmp(x->file, y->file);
+}
+
 void assay_where_in_stack(const assay_run *run, uint32_t stack, assay_where *where)
 {
 	const assay_tables *t = &run->part.t;
