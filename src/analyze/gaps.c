@@ -45,6 +45,7 @@ struct splitter {
 	const assay_run *run;
 	assay_lane **lane; /* by track: its own way through f->hosts; NULL until asked for */
 	uint32_t device;   /* of the gap at hand */
+	uint32_t resumed;  /* stack of the launch that ends it */
 	assay_arena arena;
 	bool keeps_lines;
 	assay_vec(struct at_line) lines; /* of the block */
@@ -155,7 +156,8 @@ static void split_host(struct splitter *f, uint32_t track, uint32_t asker, int64
 				now = until;
 				continue;
 			}
-			x.stack = seen.stack;
+			bool loop = assay_sights_in_loop(sights, seen.stack);
+			x.stack = loop && f->resumed != ASSAY_NO_ROW ? f->resumed : seen.stack;
 			x.sample = seen.sample;
 		}
 		x.dur = until - now;
@@ -295,6 +297,7 @@ static struct split split_stretch(struct splitter *f, int64_t from, int64_t to, 
 	all.row = launch;
 	all.dur = to - back;
 	add_stretch(f, &s, ASSAY_WHY_LAUNCH_LATENCY, all);
+	f->resumed = assay_call_stack(t, launch);
 	split_host(f, t->host.track[launch], ASSAY_NO_ROW, from, call, &s);
 	return s;
 }

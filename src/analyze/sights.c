@@ -6,6 +6,7 @@
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "names/words.h"
 
 /* A stretch this long would have been looked at in most of its occurrences. */
 #define SEEN_OFTEN 250000
@@ -61,6 +62,7 @@ struct assay_sights {
 	assay_map helper;    /* stack of who waits in backward() -> the thread that works for it */
 	uint32_t *works_for; /* by track: that other thread; ASSAY_NO_ROW */
 	bool *in_python;     /* by track: frames of its own were seen */
+	bool *in_loop;       /* by row of stack: an event loop, and nothing of the program in it */
 };
 
 /* ---- rows by thread ---- */
@@ -453,6 +455,25 @@ bool assay_sights_robbed(const assay_sights *s, uint32_t host, int64_t now, int6
 	return now >= from;
 }
 
+static void find_loops(assay_sights *s)
+{
+	const assay_tables *t = &s->run->part.t;
+	bool *loop = assay_alloc(&s->scratch, t->code.n + 1);
+	s->in_loop = assay_alloc(&s->scratch, t->stack.n + 1);
+	for (uint32_t i = 0; i < t->code.n; i++)
+		loop[i] = assay_word_of_frame(assay_text(s->run, t->code.file[i])) ==
+			  ASSAY_WORD_EVENT_LOOP;
+	for (uint32_t i = 0; i < t->stack.n; i++) {
+		uint32_t up = t->stack.caller[i], code = t->stack.code[i];
+		s->in_loop[i] = loop[code] || (!t->code.own[code] && up < i && s->in_loop[up]);
+	}
+}
+
+bool assay_sights_in_loop(const assay_sights *s, uint32_t stack)
+{
+	return stack != ASSAY_NO_ROW && s->in_loop[stack];
+}
+
 assay_sights *assay_sights_new(const assay_run *run)
 {
 	const assay_tables *t = &run->part.t;
@@ -469,6 +490,7 @@ assay_sights *assay_sights_new(const assay_run *run)
 			count_site(s, i);
 	find_robbed(s);
 	find_helpers(s);
+	find_loops(s);
 	return s;
 }
 
@@ -511,7 +533,7 @@ TEST(samples_between_two_calls_speak_for_the_stretch)
 {
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
-	uint32_t stack = assay_add(t, ASSAY_T_stack);
+	uint32_t stack = assay_hand_stack(run, ASSAY_NO_ROW, "train.py", "main");
 	hand_call(run, 0, stack);
 	hand_call(run, 1000000, stack);
 	hand_call(run, 2000000, stack);
@@ -542,7 +564,8 @@ TEST(who_waits_in_backward_waits_for_the_thread_that_launches_for_it)
 {
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
-	uint32_t own = assay_add(t, ASSAY_T_stack), waits = assay_add(t, ASSAY_T_stack);
+	uint32_t own = assay_hand_stack(run, ASSAY_NO_ROW, "train.py", "main"),
+		 waits = assay_hand_stack(run, ASSAY_NO_ROW, "train.py", "backward");
 	hand_call(run, 0, own);
 	hand_call(run, 900, own);
 	uint32_t other = assay_add(t, ASSAY_T_track), track = t->host.track[0];
@@ -578,7 +601,7 @@ TEST(long_calls_and_stretches_are_without_a_processor_where_the_sample_before_th
 {
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
-	uint32_t stack = assay_add(t, ASSAY_T_stack);
+	uint32_t stack = assay_hand_stack(run, ASSAY_NO_ROW, "train.py", "main");
 	hand_call(run, 0, stack);
 	uint32_t call = hand_call(run, 1000000, stack);
 	t->host.dur[call] = 950000;
@@ -609,7 +632,7 @@ TEST(a_thread_without_frames_that_waits_waits_for_the_one_that_works)
 {
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
-	uint32_t own = assay_add(t, ASSAY_T_stack);
+	uint32_t own = assay_hand_stack(run, ASSAY_NO_ROW, "train.py", "main");
 	hand_call(run, 0, own);
 	uint32_t pool = assay_add(t, ASSAY_T_track), track = t->host.track[0];
 	t->track.kind[pool] = ASSAY_TRACK_THREAD;
@@ -649,7 +672,7 @@ TEST(what_the_scheduler_tells_lasts_as_long_as_it_says)
 {
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
-	uint32_t stack = assay_add(t, ASSAY_T_stack);
+	uint32_t stack = assay_hand_stack(run, ASSAY_NO_ROW, "train.py", "main");
 	hand_call(run, 100, ASSAY_NO_ROW);
 	uint32_t last = hand_call(run, 900, ASSAY_NO_ROW);
 	t->host.dur[last] = 100;
@@ -674,6 +697,28 @@ TEST(what_the_scheduler_tells_lasts_as_long_as_it_says)
 	s = assay_sights_new(run);
 	a = assay_sights_at(s, track, 120, 900);
 	CHECK(a.cause == ASSAY_WHY_HOST_NATIVE && a.until == 300);
+	assay_sights_free(s);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(an_event_loop_says_nothing_until_it_runs_the_program)
+{
+	assay_run *run = assay_run_new();
+	uint32_t main = assay_hand_stack(run, ASSAY_NO_ROW, "serve.py", "<module>"),
+		 loop = assay_hand_stack(run, main, "/usr/lib/python3.12/asyncio/base_events.py",
+					 "BaseEventLoop._run_once"),
+		 waits = assay_hand_stack(run, loop, "/usr/lib/python3.12/selectors.py", "select"),
+		 runs = assay_hand_stack(run, loop, "serve.py", "handle"),
+		 inner = assay_hand_stack(run, runs, "/usr/lib/python3.12/json/decoder.py",
+					  "decode");
+	const uint32_t own[] = {main, runs};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(own); i++)
+		run->part.t.code.own[run->part.t.stack.code[own[i]]] = 1;
+	assay_sights *s = assay_sights_new(run);
+	CHECK(assay_sights_in_loop(s, loop) && assay_sights_in_loop(s, waits));
+	CHECK(!assay_sights_in_loop(s, main) && !assay_sights_in_loop(s, runs));
+	CHECK(!assay_sights_in_loop(s, inner) && !assay_sights_in_loop(s, ASSAY_NO_ROW));
 	assay_sights_free(s);
 	assay_run_free(run);
 	return 0;

@@ -26,6 +26,10 @@ assay_sight assay_sights_at(const assay_sights *s, uint32_t track, int64_t now, 
 uint32_t assay_sights_awaited(const assay_sights *s, uint32_t track, int64_t now,
 			      assay_sight *seen);
 
+/* Is a stack of an event loop that runs nothing of the program? What started the loop says nothing
+ * of what it waits for. */
+bool assay_sights_in_loop(const assay_sights *s, uint32_t stack);
+
 /* Was the thread without a processor at an instant inside a row of host? Either way out->until is
  * when that may change. */
 bool assay_sights_robbed(const assay_sights *s, uint32_t host, int64_t now, int64_t to,

@@ -17,6 +17,7 @@ typedef enum assay_word {
 	ASSAY_WORD_CHILD,        /* another program, and waiting for it */
 	ASSAY_WORD_DEVICE_VALUE, /* asked for on the host */
 	ASSAY_WORD_HAND_OVER,    /* between threads or processes */
+	ASSAY_WORD_EVENT_LOOP,   /* runs whatever is due, and waits in between */
 	ASSAY_WORD_OPTIMIZER,    /* updates parameters */
 	ASSAY_WORD_MODEL,        /* forward or backward */
 	ASSAY_WORD_LIBRARY,      /* no code of the program itself */

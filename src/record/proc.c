@@ -184,6 +184,40 @@ int assay_proc_descriptor(int pid, const assay_proc_thread *t)
 	return fd;
 }
 
+/* Calls with a timeout: the argument, and what it is. */
+static const struct {
+	int32_t number;
+	uint8_t arg;
+	enum { MILLISECONDS, TIMESPEC, TIMEVAL } as;
+} timed[] = {
+	{SYS_epoll_pwait, 3, MILLISECONDS}, {SYS_ppoll, 2, TIMESPEC},
+	{SYS_pselect6, 4, TIMESPEC},
+#ifdef SYS_epoll_pwait2
+	{SYS_epoll_pwait2, 3, TIMESPEC},
+#endif
+#ifdef __x86_64__
+	{SYS_epoll_wait, 3, MILLISECONDS},  {SYS_poll, 2, MILLISECONDS},
+	{SYS_select, 4, TIMEVAL},
+#endif
+};
+
+int64_t assay_proc_timeout(int pid, const assay_proc_thread *t)
+{
+	size_t i = 0, n = sizeof timed / sizeof *timed;
+	int64_t time[2]; /* seconds, and what is left of one */
+	while (i < n && timed[i].number != t->call)
+		i++;
+	if (i == n)
+		return -1;
+	uint64_t arg = t->arg[timed[i].arg];
+	if (timed[i].as == MILLISECONDS)
+		return (int32_t)arg < 0 ? -1 : (int64_t)(int32_t)arg * 1000000;
+	if (!arg || !assay_py_safely(pid, arg, time, sizeof time) || time[0] < 0 ||
+	    time[0] > INT32_MAX)
+		return -1;
+	return time[0] * 1000000000 + time[1] * (timed[i].as == TIMESPEC ? 1 : 1000);
+}
+
 bool assay_proc_file(int pid, int fd, char *out, size_t size)
 {
 	char path[64];

@@ -17,6 +17,8 @@ typedef struct assay_proc_thread {
 bool assay_proc_look(int pid, uint32_t tid, assay_proc_thread *t);
 /* The descriptor its call is about; -1 none. */
 int assay_proc_descriptor(int pid, const assay_proc_thread *t);
+/* ns after which a call for one of many descriptors ends by itself; -1 never, or unknown. */
+int64_t assay_proc_timeout(int pid, const assay_proc_thread *t);
 /* What a descriptor leads to; false: unknown. */
 bool assay_proc_file(int pid, int fd, char *out, size_t size);
 /* ns on a processor and in the run queue so far; false: the system does not say. */

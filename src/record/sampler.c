@@ -55,7 +55,8 @@ typedef struct seen {
 	int64_t ask_again;
 	uint32_t unreadable;
 	assay_native_watch watch;
-	uint32_t unasked; /* looks since it was asked for */
+	uint32_t unasked;      /* looks since it was asked for */
+	int64_t due;           /* when the call it is in ends by itself; 0: it does not */
 	assay_wire_sample now; /* not written yet; count 0: none */
 } seen;
 
@@ -96,6 +97,8 @@ static void write_sample(seen *t)
 	int64_t cpu = -1, delay = -1;
 	if (!t->now.count)
 		return;
+	if (t->due && t->now.end >= t->due) /* nothing came but the time */
+		t->now.kind = ASSAY_WIRE_CALL_SLEEP;
 	bool known = assay_proc_times(t->pid, t->tid, &cpu, &delay);
 	t->now.cpu = known && t->cpu >= 0 ? cpu - t->cpu : -1;
 	t->now.delay = known && t->delay >= 0 ? delay - t->delay : -1;
@@ -315,6 +318,18 @@ static void see_stack(const assay_py *py, int pid, uintptr_t ts, assay_wire_samp
 
 /* ---- a look ---- */
 
+/* When the call that the thread is in ends by itself: it was not in it before its last call ended,
+ * nor at the look before. */
+static void see_timeout(seen *t, const assay_proc_thread *p, bool stayed, int64_t before)
+{
+	int64_t timeout = p->kind == ASSAY_WIRE_CALL_POLL ? assay_proc_timeout(t->pid, p) : -1;
+	int64_t since = before > t->last_call ? before : t->last_call;
+	if (timeout < 0)
+		t->due = 0;
+	else if (!stayed || !t->due)
+		t->due = since + timeout - timeout / 8 - 2 * sm.every;
+}
+
 static uint32_t file_of(int pid, const assay_proc_thread *p)
 {
 	char path[512];
@@ -363,8 +378,8 @@ static void see_what_runs(seen *t, int64_t since, uintptr_t interpreter, assay_w
 {
 	assay_native_call call[ASSAY_NATIVE_DEPTH];
 	uint32_t n = assay_native_watch_calls(&t->watch, since, interpreter, call);
-	bool python = n == 1 && interpreter &&
-		      call[0].object == assay_native_object_at(interpreter);
+	bool python =
+		n == 1 && interpreter && call[0].object == assay_native_object_at(interpreter);
 	if (n) {
 		s->native = python ? 0 : assay_stacks_native(sm.stacks, call, n);
 		assay_stacks_runs(sm.stacks, s->stack, t->tid, s->native);
@@ -456,6 +471,7 @@ static bool look(seen *t, const python *child, uint8_t flags)
 		if (s.state == ASSAY_WIRE_THREAD_RUNNING)
 			see_running(t, t->ran - ran, wall, &s);
 		add(t, &s);
+		see_timeout(t, &p, ran >= 0 && t->ran == ran, before);
 	}
 	return t->now.state == ASSAY_WIRE_THREAD_BLOCKED && t->now.stack;
 }

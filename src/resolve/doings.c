@@ -42,15 +42,12 @@ static assay_str last_part(assay_str name)
 
 static uint16_t meaning_of(const assay_run *run, uint32_t code)
 {
-	static const uint16_t bit[] = {[ASSAY_WORD_DATA] = IN_DATA,
-				       [ASSAY_WORD_COMPILE] = IN_COMPILE,
-				       [ASSAY_WORD_IMPORT] = IN_IMPORT,
-				       [ASSAY_WORD_FILES] = IN_FILES,
-				       [ASSAY_WORD_HAND_OVER] = IN_HAND_OVER,
-				       [ASSAY_WORD_HOST_COMM] = IN_COMM,
-				       [ASSAY_WORD_CHILD] = IN_CHILD,
-				       [ASSAY_WORD_DEVICE_VALUE] = IN_VALUE,
-				       [ASSAY_WORD_LIBRARY] = 0};
+	static const uint16_t bit[] = {
+		[ASSAY_WORD_DATA] = IN_DATA,           [ASSAY_WORD_COMPILE] = IN_COMPILE,
+		[ASSAY_WORD_IMPORT] = IN_IMPORT,       [ASSAY_WORD_FILES] = IN_FILES,
+		[ASSAY_WORD_HAND_OVER] = IN_HAND_OVER, [ASSAY_WORD_HOST_COMM] = IN_COMM,
+		[ASSAY_WORD_CHILD] = IN_CHILD,         [ASSAY_WORD_DEVICE_VALUE] = IN_VALUE,
+		[ASSAY_WORD_EVENT_LOOP] = 0,           [ASSAY_WORD_LIBRARY] = 0};
 	const assay_code_table *c = &run->part.t.code;
 	assay_str function = last_part(assay_text(run, c->function[code]));
 	uint16_t in = bit[assay_word_of_frame(assay_text(run, c->file[code]))];
@@ -325,6 +322,26 @@ static void find_lenders(const doings *d, uint16_t in)
 	assay_vec_free(&waiting);
 }
 
+/* A call that ended by its timeout is told as sleep, but of a long one the recorder told the first
+ * parts before it knew. */
+static void spread_sleep(doings *d)
+{
+	const assay_sample_table *s = &d->run->part.t.sample;
+	uint8_t *doing = d->run->part.t.seen.doing;
+	size_t tracks = d->run->part.t.track.n;
+	uint32_t *next = assay_alloc(&d->scratch, (tracks + 1) * sizeof *next);
+	memset(next, 0xff, tracks * sizeof *next);
+	for (size_t k = s->n; k-- > 0;) {
+		uint32_t i = d->rows[k], then = next[s->track[i]];
+		next[s->track[i]] = i;
+		if (then != ASSAY_NO_ROW && s->kind[i] == ASSAY_CALL_POLL &&
+		    doing[then] == ASSAY_DOING_SLEEP && s->call[then] == s->call[i] &&
+		    s->stack[then] == s->stack[i] &&
+		    s->ts[then] - s->ts[i] - s->dur[i] <= LONGEST_SAMPLE)
+			doing[i] = ASSAY_DOING_SLEEP;
+	}
+}
+
 /* Does the thread wait for what another process sends through a pipe, or takes from it? */
 static bool waits_for_process(const assay_run *run, uint32_t i)
 {
@@ -354,6 +371,7 @@ void assay_doings(assay_run *run)
 	for (uint32_t i = 0; i < t->sample.n; i++)
 		d.rows[i] = i;
 	assay_sort_rows(d.rows, t->sample.n, t->sample.ts);
+	spread_sleep(&d);
 	find_lenders(&d, IN_BACKWARD);
 	find_lenders(&d, IN_COMM);
 	size_t at = 0;
@@ -441,6 +459,27 @@ TEST(what_a_thread_did_is_the_first_word_that_fits)
 		ASSAY_DOING_DATA,     ASSAY_DOING_IMPORT, ASSAY_DOING_LOCK,  ASSAY_DOING_IO,
 		ASSAY_DOING_CPU_WAIT, ASSAY_DOING_CHILD,  ASSAY_DOING_CHILD, ASSAY_DOING_COMPILE,
 		ASSAY_DOING_COMPILE,  ASSAY_DOING_SYNC,   ASSAY_DOING_SYNC,  ASSAY_DOING_LOCK};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(want); i++)
+		CHECK_EQ(run->part.t.seen.doing[i], want[i]);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(all_of_a_wait_that_only_time_ended_is_sleep)
+{
+	assay_run *run = assay_run_new();
+	assay_sample_table *s = &run->part.t.sample;
+	uint32_t own = hand_stack(run, "/home/me/serve.py", "main", true);
+	static const assay_call_kind kind[] = {ASSAY_CALL_POLL, ASSAY_CALL_POLL, ASSAY_CALL_SLEEP,
+					       ASSAY_CALL_POLL, ASSAY_CALL_NONE, ASSAY_CALL_SLEEP};
+	for (uint32_t i = 0; i < ASSAY_COUNT_OF(kind); i++) {
+		hand_sample(run, 1, i * 2000000, own, ASSAY_THREAD_BLOCKED);
+		s->kind[i] = (uint8_t)kind[i];
+		s->call[i] = 232;
+	}
+	assay_doings(run);
+	static const uint8_t want[] = {ASSAY_DOING_SLEEP, ASSAY_DOING_SLEEP,   ASSAY_DOING_SLEEP,
+				       ASSAY_DOING_LOCK,  ASSAY_DOING_UNKNOWN, ASSAY_DOING_SLEEP};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(want); i++)
 		CHECK_EQ(run->part.t.seen.doing[i], want[i]);
 	assay_run_free(run);

@@ -419,7 +419,7 @@ enum {
 	ASSAY_WIRE_CALL_SOCKET, /* receive, send, connect, accept */
 	ASSAY_WIRE_CALL_POLL,   /* for one of many descriptors */
 	ASSAY_WIRE_CALL_LOCK,
-	ASSAY_WIRE_CALL_SLEEP,
+	ASSAY_WIRE_CALL_SLEEP,  /* also a POLL that its timeout ended */
 	ASSAY_WIRE_CALL_CHILD,  /* for a child process */
 	ASSAY_WIRE_CALL_MEMORY, /* maps, unmaps */
 	ASSAY_WIRE_CALL_DEVICE, /* ioctl */

@@ -443,6 +443,21 @@ def waits():
     launch()
 
 
+async def batches():
+    launch()
+    await asyncio.sleep(0.06 * slowly)
+    lib.fake_launch(13, note(sys._getframe()))  # when time is up
+    received = asyncio.get_running_loop().create_future()
+    threading.Timer(0.06 * slowly, received.get_loop().call_soon_threadsafe, (received.set_result, 1)).start()
+    await asyncio.wait_for(received, 600)
+    lib.fake_launch(13, note(sys._getframe()))  # when something came
+
+
+def event_loop():
+    """A loop that waits until time is up, and until something comes."""
+    asyncio.run(batches())
+
+
 def workers():
     """A child that works while the parent waits for it."""
     launch()

@@ -223,6 +223,15 @@ def the_report_names_cause_and_line_of_every_wait(python):
     assert report["gaps"][0]["stack"][-1]["function"] == "<module>", report["gaps"][0]
 
 
+def an_event_loop_sleeps_or_waits_before_the_line_that_goes_on(python):
+    r = Recording(python, "event_loop")
+    check_stacks(r)
+    report = json.loads(subprocess.run([ASSAY, "report", "--json", r.dir + "/run"], check=True, capture_output=True).stdout)
+    lines = {(x["cause"], x["where"]["line"]) for x in report["idle_lines"]}
+    enough({("host_sleep", LINES["when time is up"]), ("host_lock", LINES["when something came"])} <= lines, lines)
+    enough(not {("host_lock", LINES["when time is up"]), ("host_sleep", LINES["when something came"])} & lines, lines)
+
+
 READV, PERF = (310, 298) if os.uname().machine == "x86_64" else (270, 241)  # process_vm_readv, perf_event_open
 
 
@@ -430,7 +439,7 @@ TESTS = [without_proc_stacks_stay_and_the_run_says_what_is_missing, a_filter_of_
          a_program_that_ends_at_once_is_recorded_whole,
          with_two_interpreters_there_are_no_stacks, an_interpreter_that_came_and_went_does_no_harm,
          an_interpreter_started_again_has_its_own_stacks,
-         the_report_names_cause_and_line_of_every_wait, stacks_are_what_the_interpreter_says, a_thread_with_a_small_stack_is_not_overrun, a_forked_child_ends_well_and_the_parents_stacks_are_right,
+         the_report_names_cause_and_line_of_every_wait, an_event_loop_sleeps_or_waits_before_the_line_that_goes_on, stacks_are_what_the_interpreter_says, a_thread_with_a_small_stack_is_not_overrun, a_forked_child_ends_well_and_the_parents_stacks_are_right,
          threads_that_launch_while_python_ends_do_no_harm,
          a_thousand_threads_forks_and_interpreters_come_and_go, without_stacks_there_are_none,
          what_a_thread_does_between_launches_is_seen, the_sampler_sleeps_through_long_calls_and_is_woken_by_their_end, workers_that_are_started_as_programs_are_seen_too,
