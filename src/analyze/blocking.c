@@ -16,8 +16,8 @@ enum { AROUND = 4 }; /* calls before and behind one that blocks: of the same ope
 /* What a call of the place is, in order of time. */
 struct call {
 	uint32_t row;
-	uint8_t waiter;     /* by what it launched */
-	bool blocks, reads; /* reads: copies to the host */
+	uint8_t waiter;      /* by what it launched */
+	bool blocks, copies; /* copies: between host and device */
 };
 
 typedef assay_vec(struct call) calls;
@@ -60,7 +60,7 @@ static void gather_calls(struct search *s, uint32_t own, assay_blocking *b)
 		*assay_push(&s->call) = (struct call){.row = rows.p[i],
 						      .waiter = (uint8_t)assay_waiters_n,
 						      .blocks = form != GOES_ON,
-						      .reads = form == COPIES};
+						      .copies = form == COPIES};
 	}
 	assay_vec_free(&rows);
 }
@@ -77,10 +77,11 @@ static void see_work(struct search *s)
 		assay_str name = assay_text(s->run, g->name[i]);
 		if (g->kind[i] == ASSAY_GPU_KERNEL)
 			c->waiter = (uint8_t)assay_waiter_of_kernel(name);
-		if (g->kind[i] != ASSAY_GPU_MEMCPY || !assay_copy_to_host(assay_copy_way_of(name)))
+		assay_copy_way way = assay_copy_way_of(name);
+		if (g->kind[i] != ASSAY_GPU_MEMCPY)
 			continue;
-		c->reads = true;
-		c->blocks |= assay_str_find(name, "Pageable") >= 0;
+		c->copies |= assay_copy_to_host(way) || assay_copy_from_host(way);
+		c->blocks |= assay_copy_to_host(way) && assay_str_find(name, "Pageable") >= 0;
 	}
 }
 
@@ -96,11 +97,12 @@ static size_t waiter_around(const struct search *s, size_t at)
 	return best;
 }
 
-static bool reads_before(const struct search *s, size_t at)
+/* What is read back, or sent from memory that the host goes on with, is waited for. */
+static bool copies_before(const struct search *s, size_t at)
 {
 	const struct call *p = s->call.p;
-	return p[at].reads || (at && p[at - 1].reads &&
-			       s->t->host.track[p[at - 1].row] == s->t->host.track[p[at].row]);
+	return p[at].copies || (at && p[at - 1].copies &&
+				s->t->host.track[p[at - 1].row] == s->t->host.track[p[at].row]);
 }
 
 static void count_waits(const struct search *s, assay_blocking *b, uint64_t *inside)
@@ -110,7 +112,7 @@ static void count_waits(const struct search *s, assay_blocking *b, uint64_t *ins
 			continue;
 		b->first = b->first == ASSAY_NO_ROW ? s->call.p[i].row : b->first;
 		b->calls++;
-		b->bare += !reads_before(s, i);
+		b->bare += !copies_before(s, i);
 		inside[waiter_around(s, i)]++;
 	}
 }
@@ -166,7 +168,7 @@ bool assay_blocking_tell(const assay_run *run, const assay_find_ctx *c, uint32_t
 		f->fix = assay_timer_fix;
 		assay_found_add_fact(
 			f, assay_printf(c->scratch,
-					"%s calls%s there wait and read nothing back, as timers do",
+					"%s calls%s there wait and copy nothing, as timers do",
 					count, each.words));
 	}
 	return b.waiter < assay_waiters_n && assay_waiters[b.waiter].stays;
@@ -181,7 +183,7 @@ static uint32_t hand_call(assay_run *run, uint32_t stack, const char *name, int6
 }
 
 /* Every 100 ns repeat_interleave reads a sum back and goes on; or something is timed. */
-static assay_blocking look(bool timed)
+static assay_blocking look(bool timed, const char *copies)
 {
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
@@ -192,8 +194,7 @@ static assay_blocking look(bool timed)
 		assay_hand_gpu(run, "void cub::DeviceScanKernel<long>", at + 2, 3, sum);
 		if (!timed) {
 			uint32_t copy = hand_call(run, stack, "cudaMemcpyAsync", at + 10);
-			uint32_t work = assay_hand_gpu(run, "Memcpy DtoH (Device -> Pinned)",
-						       at + 12, 1, copy);
+			uint32_t work = assay_hand_gpu(run, copies, at + 12, 1, copy);
 			t->gpu.kind[work] = ASSAY_GPU_MEMCPY;
 		}
 		hand_call(run, stack, timed ? "cudaDeviceSynchronize" : "cudaStreamSynchronize",
@@ -209,10 +210,12 @@ static assay_blocking look(bool timed)
 
 TEST(blocking_calls_are_of_the_operator_around_them_or_only_wait)
 {
-	assay_blocking b = look(false);
+	assay_blocking b = look(false, "Memcpy DtoH (Device -> Pinned)");
 	CHECK(b.calls == 10 && b.all == 10 && b.bare == 0);
+	CHECK(look(false, "Memcpy HtoD (Pageable -> Device)").bare == 0);
+	CHECK(look(false, "Memcpy DtoD (Device -> Device)").bare == 10);
 	CHECK(!strcmp(assay_waiters[b.waiter].op, "repeat_interleave"));
-	b = look(true);
+	b = look(true, NULL);
 	CHECK(b.calls == 10 && b.bare == 10 && b.waiter == assay_waiters_n);
 	return 0;
 }

@@ -6,12 +6,12 @@
 
 typedef struct assay_blocking {
 	uint64_t all;         /* of the window, at any place */
-	uint64_t calls, bare; /* at the place; of these, that wait without reading anything */
+	uint64_t calls, bare; /* at the place; of these, that wait without a copy before them */
 	uint32_t first;       /* one of the place, a row of host; ASSAY_NO_ROW */
 	size_t waiter;        /* row of assay_waiters that most of them lie in; its count: none */
 } assay_blocking;
 
-/* What to do about calls that wait and read nothing. */
+/* What to do about calls that wait and copy nothing. */
 extern const char assay_timer_fix[];
 
 /* own: a row of stack. */

@@ -15,6 +15,9 @@ static const char *const pinned_fix[ASSAY_COPY_WAYS] = {
 		"the memory is pinned already: copy less back, or read it a step later",
 };
 
+static const char apart_fix[] =
+	"the copies have a stream of their own, but the work waits for each at once: let it wait for the batch that it needs now, which was copied during the step before";
+
 static const struct {
 	const char *what, *fix;
 } copy_words[ASSAY_COPY_WAYS] = {
@@ -58,6 +61,46 @@ static struct copies sum_copies(const assay_run *run, const assay_find_ctx *c)
 		s.pageable += assay_str_find(name, "Pageable") >= 0 ? g->dur[r] : 0;
 	}
 	return s;
+}
+
+/* Is there work to hide most of it behind, and does it run on streams that have hardly any kernels?
+ */
+static bool is_apart(const assay_run *run, const assay_find_ctx *c, int way)
+{
+	const assay_gpu_table *g = &run->part.t.gpu;
+	const assay_order_device *d = &c->order->device.p[c->w->device];
+	size_t tracks = run->part.t.track.n;
+	int64_t *copied = assay_alloc(c->scratch, 2 * (tracks + 1) * sizeof *copied),
+		*computed = copied + tracks + 1, all = 0, apart = 0;
+	for (size_t i = d->first; i < d->first + d->n; i++) {
+		uint32_t r = c->order->row[i];
+		if (g->ts[r] < c->w->from || g->ts[r] >= c->w->to || g->dur[r] <= 0)
+			continue;
+		if (c->order->classes[i] != ASSAY_CLASS_COPY)
+			computed[g->track[r]] += g->dur[r];
+		else if ((int)assay_copy_way_of(assay_text(run, g->name[r])) == way)
+			copied[g->track[r]] += g->dur[r];
+	}
+	for (size_t k = 0; k < tracks; k++) {
+		all += copied[k];
+		apart += computed[k] * 20 < copied[k] ? copied[k] : 0;
+	}
+	return apart * 2 > all && all < c->whole - c->whole / 8;
+}
+
+/* What must be copied takes its time, beside the work at best. */
+static void bound_by_link(const assay_find_ctx *c, int64_t copies, assay_found *f)
+{
+	double share;
+	if (!assay_find_without(c, f->what_if, &share))
+		return;
+	int64_t gone = (int64_t)(share * (double)c->whole), beside = c->whole - copies;
+	if (gone <= beside || beside <= 0)
+		return;
+	f->saved = beside;
+	f->most = gone;
+	f->least = beside;
+	f->replayed = true;
 }
 
 /* A row of kernel, and the line that asks for it. */
@@ -130,6 +173,10 @@ static void add_copies(const assay_run *run, const assay_find_ctx *c, int64_t to
 			 .what_if = "copy=0",
 			 .capped = total < c->w->copy,
 			 .confidence = 0.8};
+	if (most == ASSAY_COPY_TO_DEVICE && f.fix == pinned_fix[most]) {
+		f.fix = is_apart(run, c, most) ? apart_fix : f.fix;
+		bound_by_link(c, s.time[most], &f);
+	}
 	f.text = assay_printf(c->scratch, "copies%s%s that nothing hides take %s",
 			      *copy_words[most].what ? " " : "", copy_words[most].what,
 			      assay_share_words(c, total));

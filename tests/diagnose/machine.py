@@ -17,6 +17,7 @@ class Machine:
         self.work_end = 0
         self.slow = None     # chance and factor by which work takes longer
         self.event = 0
+        self.copied = None   # event behind the batch that was copied last
         self.blocking = False  # launches return when their kernel is over
         self.stacks = True     # frames of Python are traced
 

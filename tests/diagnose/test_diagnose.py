@@ -129,6 +129,20 @@ def pageable_copy(rng):
     return body
 
 
+def copy_awaited(rng):
+    """The next batch is copied on a stream of its own; the step waits for that one, or for the one that it needs."""
+    p = usual(rng)
+    size = int(p["layers"] * p["kernel"] * 0.63 * rng.uniform(0.4, 0.9) * 50)
+
+    def body(m, bad):
+        m.wait(9, m.record(7))  # until the place it goes to is free
+        m.copy(size, stream=9)
+        before, m.copied = m.copied, m.record(9)
+        m.wait(7, m.copied if bad or not before else before)
+        model(m, p)
+    return body
+
+
 def small_copies(rng):
     p = usual(rng)
     count, size = rng.randint(100, 300), rng.randint(1, 8) * 1024
@@ -501,6 +515,7 @@ CLASSES = {
     "timers": (timers, ["host_sync"], "only wait"),
     "dense_read": (dense_read, ["host_sync"], "aten::is_nonzero"),
     "pageable_copy": (pageable_copy, ["exposed_copy"], "Pageable"),
+    "copy_awaited": (copy_awaited, ["exposed_copy"], "waits for each at once"),
     "small_copies": (small_copies, ["small_copies", "host_sync", "exposed_copy"], "Memcpy|Synchronize"),
     "columns": (columns(True), ["small_copies"], "one copy for all"),
     "pinned_columns": (columns(False), ["small_copies"], "one copy for all"),
