@@ -22,7 +22,6 @@ struct telling {
 	bool stalls;        /* operators stand still wherever they are */
 	bool first_use;     /* calls in which the runtime sets itself up */
 	uint32_t at;        /* own call; ASSAY_NO_ROW */
-	bool held_up;       /* by a thread or process that is known */
 	assay_found f;
 };
 
@@ -292,7 +291,6 @@ static void add_place(struct telling *s)
 	s->at = at.stack;
 	if (at.stack == ASSAY_NO_ROW)
 		return;
-	s->held_up = at.culprit != ASSAY_NO_ROW;
 	assay_where_in_stack(s->run, assay_cause_place_home(s->run, &at), &f->where);
 	assay_found_add_fact(f, assay_cause_place_words(s->c->scratch, s->run, &at));
 	look_at_culprit(s, &at);
@@ -392,8 +390,7 @@ static void look_at_operators(struct telling *s)
 static void tell_detour(struct telling *s)
 {
 	assay_detour way = assay_detour_of(s->run, s->c->w, s->cause);
-	/* an event loop that waits for a thread does not rest */
-	if (!way.says || (way.as == ASSAY_WHY_HOST_SLEEP && s->held_up))
+	if (!way.says)
 		return;
 	s->f.fix = way.fix;
 	assay_found_add_fact(&s->f, way.says);

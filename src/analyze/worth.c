@@ -458,7 +458,7 @@ TEST(a_place_goes_with_its_launches_its_work_and_its_waits)
 	uint32_t k = assay_add(t, ASSAY_T_kernel);
 	t->kernel.name[k] = assay_sid_of(run, "kernel");
 	for (int i = 0; i < 2; i++)
-		assay_add(t, ASSAY_T_stack);
+		assay_hand_stack(run, ASSAY_NO_ROW, "train.py", i ? "there" : "main");
 	for (int64_t at = 0; at < 100 * N; at += 100) {
 		static const struct {
 			const char *name;
