@@ -140,7 +140,7 @@ static void add_finding(const struct search *s, const assay_find_ctx *c)
 	assay_finding_add(c, &f);
 }
 
-void assay_find_grids(assay_run *run, const assay_find_ctx *c)
+static void find_grids(assay_run *run, const assay_find_ctx *c)
 {
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !c->order)
 		return;
@@ -160,6 +160,8 @@ void assay_find_grids(assay_run *run, const assay_find_ctx *c)
 	assay_map_free(&s.names);
 	assay_vec_free(&s.times);
 }
+
+const assay_finder assay_find_grids = {.id = "small_grids", .find = find_grids};
 
 /* A device of 100 units: a kernel of 10 blocks alone, one beside another, one of 60 blocks, one
  * that is short, one that passes time. */
@@ -198,10 +200,10 @@ TEST(kernels_of_a_few_blocks_cost_what_the_other_units_could_do)
 	t->device.vendor[d] = assay_sid_of(run, "nvidia");
 	assay_kernels(run);
 	assay_order_build(&order, run);
-	assay_find_grids(run, &c);
+	find_grids(run, &c);
 	CHECK_EQ(list.found.n, 0); /* nothing says how many units there are */
 	t->device.units[d] = 100;
-	assay_find_grids(run, &c);
+	find_grids(run, &c);
 	CHECK_EQ(list.found.n, 1);
 	CHECK_EQ(list.found.p[0].total, 120000);
 	CHECK_EQ(list.found.p[0].most, 108000);

@@ -118,7 +118,6 @@ static void find_heavy(assay_run *run, const assay_find_ctx *c)
 	const uint8_t *of_name = families_of_names(run, c->scratch);
 	for (uint8_t y = 1; of_name && y <= ASSAY_COUNT_OF(families); y++)
 		find_family(run, c, of_name, y);
-	assay_find_grids(run, c);
 }
 
 const assay_finder assay_find_heavy = {.id = "heavy", .find = find_heavy};

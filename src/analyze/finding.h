@@ -127,13 +127,11 @@ extern const assay_finder assay_find_late;       /* what a rank does that others
 extern const assay_finder assay_find_ranks;      /* a rank that the others wait for */
 extern const assay_finder assay_find_slow_links; /* collectives far below what the links give */
 extern const assay_finder assay_find_shared;     /* a device that others use too */
-extern const assay_finder assay_find_heavy;      /* sorting, sums at indices, small grids */
+extern const assay_finder assay_find_heavy;      /* sorting and sums at indices */
+extern const assay_finder assay_find_grids;      /* kernels too small for the device */
 extern const assay_finder assay_find_detours;    /* work that only a library wants */
 extern const assay_finder assay_find_trials;     /* kernels that are run to see their time */
 extern const assay_finder assay_find_missing;    /* what was not recorded */
-
-/* Kernels too small for the device: part of assay_find_heavy. */
-void assay_find_grids(assay_run *run, const assay_find_ctx *c);
 
 /* Share of the window, 0 to 1, that a replay without this saves ("host_data=0", as `assay path
  * --what-if` takes it); false: it cannot be replayed, or names nothing in it. */
