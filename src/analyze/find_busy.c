@@ -16,7 +16,7 @@ static const char *const pinned_fix[ASSAY_COPY_WAYS] = {
 };
 
 static const char apart_fix[] =
-	"the copies have a stream of their own, but the work waits for each at once: let it wait for the batch that it needs now, which was copied during the step before";
+	"the copies have a stream of their own, but no work runs beside them: copy the next batch there during the step, and wait for the one that is needed only";
 
 static const struct {
 	const char *what, *fix;

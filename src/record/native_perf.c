@@ -1,8 +1,8 @@
 /* Registers and the begin of the stack of a thread that runs, taken down by the kernel's perf
  * events when it has used so much processor time: for user code of the own process an ordinary user
- * may ask for that, unless the system was told otherwise. Each moment is asked for, so that a thread
- * nobody looks at is not interrupted. Descriptors are in the table of the calling thread, which is
- * the recorder's own. */
+ * may ask for that, unless the system was told otherwise. Each moment is asked for, so that a
+ * thread nobody looks at is not interrupted. Descriptors are in the table of the calling thread,
+ * which is the recorder's own. */
 #define _GNU_SOURCE /* syscall */
 #include <errno.h>
 #include <linux/perf_event.h>

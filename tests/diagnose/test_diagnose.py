@@ -515,7 +515,7 @@ CLASSES = {
     "timers": (timers, ["host_sync"], "only wait"),
     "dense_read": (dense_read, ["host_sync"], "aten::is_nonzero"),
     "pageable_copy": (pageable_copy, ["exposed_copy"], "Pageable"),
-    "copy_awaited": (copy_awaited, ["exposed_copy"], "waits for each at once"),
+    "copy_awaited": (copy_awaited, ["exposed_copy"], "no work runs beside them"),
     "small_copies": (small_copies, ["small_copies", "host_sync", "exposed_copy"], "Memcpy|Synchronize"),
     "columns": (columns(True), ["small_copies"], "one copy for all"),
     "pinned_columns": (columns(False), ["small_copies"], "one copy for all"),
