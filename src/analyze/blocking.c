@@ -77,9 +77,9 @@ static void see_work(struct search *s)
 		assay_str name = assay_text(s->run, g->name[i]);
 		if (g->kind[i] == ASSAY_GPU_KERNEL)
 			c->waiter = (uint8_t)assay_waiter_of_kernel(name);
-		assay_copy_way way = assay_copy_way_of(name);
 		if (g->kind[i] != ASSAY_GPU_MEMCPY)
 			continue;
+		assay_copy_way way = assay_copy_way_of(name);
 		c->copies |= assay_copy_to_host(way) || assay_copy_from_host(way);
 		c->blocks |= assay_copy_to_host(way) && assay_str_find(name, "Pageable") >= 0;
 	}
@@ -174,14 +174,6 @@ bool assay_blocking_tell(const assay_run *run, const assay_find_ctx *c, uint32_t
 	return b.waiter < assay_waiters_n && assay_waiters[b.waiter].stays;
 }
 
-static uint32_t hand_call(assay_run *run, uint32_t stack, const char *name, int64_t at)
-{
-	assay_tables *t = &run->part.t;
-	uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, name, at, 5);
-	t->api.stack[t->host.detail[call]] = stack;
-	return call;
-}
-
 /* Every 100 ns repeat_interleave reads a sum back and goes on; or something is timed. */
 static assay_blocking look(bool timed, const char *copies)
 {
@@ -190,16 +182,17 @@ static assay_blocking look(bool timed, const char *copies)
 	uint32_t stack = assay_hand_stack(run, ASSAY_NO_ROW, NULL, NULL);
 	t->stack.line[stack] = 6;
 	for (int64_t at = 0; at < 1000; at += 100) {
-		uint32_t sum = hand_call(run, stack, "cudaLaunchKernel", at);
+		uint32_t sum = assay_hand_call(run, stack, "cudaLaunchKernel", at, 5);
 		assay_hand_gpu(run, "void cub::DeviceScanKernel<long>", at + 2, 3, sum);
 		if (!timed) {
-			uint32_t copy = hand_call(run, stack, "cudaMemcpyAsync", at + 10);
+			uint32_t copy = assay_hand_call(run, stack, "cudaMemcpyAsync", at + 10, 5);
 			uint32_t work = assay_hand_gpu(run, copies, at + 12, 1, copy);
 			t->gpu.kind[work] = ASSAY_GPU_MEMCPY;
 		}
-		hand_call(run, stack, timed ? "cudaDeviceSynchronize" : "cudaStreamSynchronize",
-			  at + 20);
-		uint32_t fill = hand_call(run, stack, "cudaLaunchKernel", at + 30);
+		assay_hand_call(run, stack,
+				timed ? "cudaDeviceSynchronize" : "cudaStreamSynchronize", at + 20,
+				5);
+		uint32_t fill = assay_hand_call(run, stack, "cudaLaunchKernel", at + 30, 5);
 		assay_hand_gpu(run, timed ? "gemm" : "void compute_cuda_kernel<long>", at + 32, 3,
 			       fill);
 	}

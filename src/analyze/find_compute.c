@@ -135,9 +135,7 @@ static bool is_in_attention(const assay_found *f)
  * go with it: a fused kernel has none of them. */
 static void join_attention(const assay_find_ctx *c)
 {
-	assay_found *whole = NULL;
-	while ((whole = assay_found_next(c, whole)) && !is_advice(whole->id, ASSAY_ADVICE_EAGER))
-		;
+	assay_found *whole = assay_found_with_id(c, assay_advice_name[ASSAY_ADVICE_EAGER]);
 	if (!whole || !whole->where.file)
 		return;
 	for (assay_found *f = NULL; (f = assay_found_next(c, f));)

@@ -314,13 +314,3 @@ TEST(graphs_are_dear_where_every_step_makes_one)
 	CHECK_EQ(told_of(0, 0, "cudaGraphInstantiate"), 0);
 	return 0;
 }
-
-TEST(what_the_line_that_captures_waits_for_goes_with_it)
-{
-	assay_where at = {.file = "serve.py", .line = 44}, other = {.file = "serve.py", .line = 26},
-		    elsewhere = {.file = "model.py", .line = 44}, none = {.op = "cudaFree"};
-	CHECK(assay_where_is_line(&at, &at) && !assay_where_is_line(&at, &other));
-	CHECK(!assay_where_is_line(&at, &elsewhere));
-	CHECK(!assay_where_is_line(&at, &none) && !assay_where_is_line(&none, &none));
-	return 0;
-}

@@ -109,19 +109,12 @@ static uint32_t main_kernel(const struct search *s)
 	return s->times.p[most].longest;
 }
 
-/* Streams that wait for each other: without that the units have work beside it. */
-static const char *waiting_streams(const assay_find_ctx *c)
-{
-	for (assay_found *f = NULL; (f = assay_found_next(c, f));)
-		if (!strcmp(f->id, "serial_streams"))
-			return f->id;
-	return NULL;
-}
-
 static void add_finding(const struct search *s, const assay_find_ctx *c)
 {
 	char count[ASSAY_FMT];
 	double share;
+	/* without that the units have work beside it */
+	const assay_found *streams = assay_found_with_id(c, "serial_streams");
 	uint32_t gpu = main_kernel(s);
 	assay_per_step per = assay_per_step_of(c, false);
 	uint64_t kernels = s->count / (uint64_t)per.steps;
@@ -131,7 +124,7 @@ static void add_finding(const struct search *s, const assay_find_ctx *c)
 		.most = s->idle,
 		.least = ASSAY_WORTH_UNKNOWN, /* work may not be divisible */
 		.confidence = 0.6,
-		.follows = waiting_streams(c),
+		.follows = streams ? streams->id : NULL,
 		.fix = "more blocks: a larger batch, the long dimension divided among several of them (split-K, a reduction in two passes), or other work beside it on a stream of its own"};
 	f.replayed = assay_find_shorter(c, s->dur, INT64_MAX, &share);
 	double saved = f.replayed ? share * (double)c->whole : (double)s->idle;

@@ -171,14 +171,6 @@ static void tell(const struct trials *x)
 	assay_finding_add(c, &f);
 }
 
-static bool is_told(const assay_find_ctx *c)
-{
-	for (assay_found *f = NULL; (f = assay_found_next(c, f));)
-		if (!strcmp(f->id, "detour"))
-			return true;
-	return false;
-}
-
 static void *look_at_turns(const assay_run *run, const assay_find_ctx *c)
 {
 	if (!c->order || c->w->device == ASSAY_NO_ROW || c->whole <= 0)
@@ -198,7 +190,7 @@ static void *look_at_turns(const assay_run *run, const assay_find_ctx *c)
 static void find_trials(assay_run *run, const assay_find_ctx *c)
 {
 	struct trials *x = c->seen;
-	if (!x || is_told(c) || (double)x->total < least * (double)c->whole)
+	if (!x || assay_found_with_id(c, "detour") || (double)x->total < least * (double)c->whole)
 		return;
 	x->run = run;
 	tell(x);

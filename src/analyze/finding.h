@@ -99,6 +99,8 @@ void assay_found_add_fact(assay_found *f, const char *text);
 /* Findings so far, to make them consequences of another: the next one, the first after NULL; NULL
  * at the end. */
 assay_found *assay_found_next(const assay_find_ctx *c, assay_found *f);
+/* The first of them with an id; NULL: none. */
+assay_found *assay_found_with_id(const assay_find_ctx *c, const char *id);
 
 /* Findings of this id about the same operator say less than what it does, and more of how much
  * would go: they become consequences. */

@@ -100,6 +100,14 @@ assay_found *assay_found_next(const assay_find_ctx *c, assay_found *f)
 	return next < c->list->found.n ? &first[next] : NULL;
 }
 
+assay_found *assay_found_with_id(const assay_find_ctx *c, const char *id)
+{
+	assay_found *f = NULL;
+	while ((f = assay_found_next(c, f)) && strcmp(f->id, id))
+		;
+	return f;
+}
+
 void assay_found_take(const assay_find_ctx *c, assay_found *f, const char *id)
 {
 	for (assay_found *o = NULL; f->where.op && (o = assay_found_next(c, o));) {
@@ -145,9 +153,7 @@ static assay_framework framework_of_text(assay_str s)
 static assay_framework framework_of(const assay_run *run)
 {
 	bool seen[ASSAY_FRAMEWORK_COUNT] = {0};
-	const assay_tables *t = &run->part.t;
-	for (size_t i = 0; i < t->source.n; i++)
-		seen[ASSAY_FRAMEWORK_JAX] |= (t->source.traits[i] & ASSAY_TRAIT_PLANES) != 0;
+	seen[ASSAY_FRAMEWORK_JAX] = assay_any_has_trait(run, ASSAY_TRAIT_PLANES);
 	for (uint32_t i = 1; i < run->part.strings.str.n; i++)
 		seen[framework_of_text(assay_text(run, i))] = true;
 	return seen[ASSAY_FRAMEWORK_SERVING]    ? ASSAY_FRAMEWORK_SERVING
@@ -215,7 +221,7 @@ static int by_worth(const void *a, const void *b)
 			  assay_then(ASSAY_CMP(y->order_by, x->order_by), ASSAY_CMP(x->at, y->at)));
 }
 
-static const struct weighed *found_with_id(const struct weighed *w, size_t n, const char *id)
+static const struct weighed *weighed_with_id(const struct weighed *w, size_t n, const char *id)
 {
 	for (size_t i = 0; id && i < n; i++)
 		if (!strcmp(w[i].f->id, id))
@@ -383,7 +389,7 @@ static void order_found(assay_run *run, const assay_find_ctx *c)
 	}
 	qsort(w, n, sizeof *w, by_worth);
 	for (size_t i = 0; i < n; i++)
-		w[i].under = found_with_id(w, n, w[i].f->follows);
+		w[i].under = weighed_with_id(w, n, w[i].f->follows);
 	fold_waits(run, c, w, n);
 	find_tops(w, n);
 	add_rows(run, c, w, n);
@@ -612,5 +618,15 @@ TEST(consequences_stand_below_their_cause)
 	assay_vec_free(&list.found);
 	assay_arena_free(&scratch);
 	assay_run_free(run);
+	return 0;
+}
+
+TEST(places_are_the_same_line_where_both_have_one)
+{
+	assay_where at = {.file = "serve.py", .line = 44}, other = {.file = "serve.py", .line = 26},
+		    elsewhere = {.file = "model.py", .line = 44}, none = {.op = "cudaFree"};
+	CHECK(assay_where_is_line(&at, &at) && !assay_where_is_line(&at, &other));
+	CHECK(!assay_where_is_line(&at, &elsewhere));
+	CHECK(!assay_where_is_line(&at, &none) && !assay_where_is_line(&none, &none));
 	return 0;
 }

@@ -34,19 +34,11 @@ bool assay_run_read(assay_run *run, const char *path, assay_err *err)
 	return ok;
 }
 
-static bool has_planes(const assay_run *run)
-{
-	for (uint32_t i = 0; i < run->part.t.source.n; i++)
-		if (assay_has_trait(run, i, ASSAY_TRAIT_PLANES))
-			return true;
-	return false;
-}
-
 /* Modules and operators of XLA are what its profiles are about. Of other runs only who asks for
  * them pays for scopes. */
 static void derive_xla(assay_run *run)
 {
-	if (!has_planes(run))
+	if (!assay_any_has_trait(run, ASSAY_TRAIT_PLANES))
 		return;
 	assay_scopes(run, NULL);
 	assay_derive(run);
@@ -240,7 +232,7 @@ static bool tell_part(assay_run *run, const assay_report_opts *opts, const char 
  * and writers ask for them again. A sixth of all memory of a report may be theirs. */
 static bool drops_numbers(const assay_run *run)
 {
-	return run->lean && !has_planes(run);
+	return run->lean && !assay_any_has_trait(run, ASSAY_TRAIT_PLANES);
 }
 
 static void drop_before_work(assay_op_table *op)

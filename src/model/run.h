@@ -137,6 +137,15 @@ static inline bool assay_has_trait(const assay_run *run, uint32_t source, unsign
 	return source < run->part.t.source.n && run->part.t.source.traits[source] & trait;
 }
 
+/* Does any source have it? */
+static inline bool assay_any_has_trait(const assay_run *run, unsigned trait)
+{
+	for (uint32_t i = 0; i < run->part.t.source.n; i++)
+		if (assay_has_trait(run, i, trait))
+			return true;
+	return false;
+}
+
 /* The source that stands for all files of the same process. */
 static inline uint32_t assay_group_of(const assay_tables *t, uint32_t source)
 {
