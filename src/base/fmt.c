@@ -95,12 +95,9 @@ const char *assay_fmt_kernel(assay_arena *a, assay_str name, size_t width)
 	size_t n = assay_str_starts(name, "Memcpy ") ? strlen(s) : drop_brackets(s);
 	while (n && s[n - 1] == ' ')
 		s[--n] = 0;
-	if (n > width && width > 3) {
-		size_t cut = width - 3;
-		while (cut && ((unsigned char)s[cut] & 0xc0) == 0x80)
-			cut--;
-		strcpy(s + cut, "...");
-	}
+	if (width > 3 && assay_utf8_fitting((assay_str){s, n}, width) < n)
+		return assay_printf(a, "%.*s...",
+				    (int)assay_utf8_fitting((assay_str){s, n}, width - 3), s);
 	return n ? s : "(no name)";
 }
 

@@ -4,6 +4,55 @@
 
 #include "base/test.h"
 
+/* Characters that are not one column wide, in order: the East Asian Width of Unicode (W, F) with
+ * blocks taken whole, and marks of the scripts that names are written in. */
+static const struct {
+	uint32_t first, last;
+	uint8_t columns;
+} wide[] = {
+	{0x0300, 0x036f, 0},   {0x0483, 0x0489, 0},   {0x0591, 0x05bd, 0},   {0x064b, 0x065f, 0},
+	{0x1100, 0x115f, 2},   {0x1160, 0x11ff, 0},   {0x1ab0, 0x1aff, 0},   {0x1dc0, 0x1dff, 0},
+	{0x200b, 0x200d, 0},   {0x2060, 0x2060, 0},   {0x20d0, 0x20ff, 0},   {0x231a, 0x231b, 2},
+	{0x23e9, 0x23ec, 2},   {0x25fd, 0x25fe, 2},   {0x2614, 0x2615, 2},   {0x2648, 0x2653, 2},
+	{0x26a1, 0x26a1, 2},   {0x2705, 0x2705, 2},   {0x274c, 0x274c, 2},   {0x2753, 0x2757, 2},
+	{0x2795, 0x2797, 2},   {0x2b50, 0x2b55, 2},   {0x2e80, 0x303e, 2},   {0x3041, 0x3098, 2},
+	{0x3099, 0x309a, 0},   {0x309b, 0xa4cf, 2},   {0xa960, 0xa97f, 2},   {0xac00, 0xd7a3, 2},
+	{0xf900, 0xfaff, 2},   {0xfe00, 0xfe0f, 0},   {0xfe10, 0xfe19, 2},   {0xfe20, 0xfe2f, 0},
+	{0xfe30, 0xfe6f, 2},   {0xfeff, 0xfeff, 0},   {0xff01, 0xff60, 2},   {0xffe0, 0xffe6, 2},
+	{0x1f300, 0x1f64f, 2}, {0x1f680, 0x1f6ff, 2}, {0x1f7e0, 0x1f7eb, 2}, {0x1f900, 0x1f9ff, 2},
+	{0x1fa70, 0x1faff, 2}, {0x20000, 0x3fffd, 2}, {0xe0100, 0xe01ef, 0},
+};
+
+static uint32_t code_point(const char *p, size_t len)
+{
+	uint32_t c = (unsigned char)p[0] & (0xff >> (len + (len > 1)));
+	for (size_t i = 1; i < len; i++)
+		c = c << 6 | ((unsigned char)p[i] & 63);
+	return c;
+}
+
+size_t assay_utf8_columns(const char *p, size_t len)
+{
+	uint32_t c = code_point(p, len);
+	for (size_t i = 0; i < ASSAY_COUNT_OF(wide) && wide[i].first <= c; i++)
+		if (c <= wide[i].last)
+			return wide[i].columns;
+	return 1;
+}
+
+size_t assay_utf8_fitting(assay_str s, size_t columns)
+{
+	size_t at = 0, used = 0;
+	while (at < s.n) {
+		size_t len = assay_utf8_len(s.p + at, s.n - at);
+		used += len ? assay_utf8_columns(s.p + at, len) : 1;
+		if (used > columns)
+			break;
+		at += len ? len : 1;
+	}
+	return at;
+}
+
 bool assay_utf8_valid(assay_str s)
 {
 	size_t i = 0;
@@ -102,5 +151,21 @@ TEST(tame_text_commands_no_terminal)
 		s[assay_utf8_tame(s, strlen(s))] = 0;
 		CHECK(!strcmp(s, pairs[i][1]));
 	}
+	return 0;
+}
+
+TEST(characters_take_the_columns_that_terminals_give_them)
+{
+	CHECK_EQ(assay_utf8_columns("a", 1), 1);
+	CHECK_EQ(assay_utf8_columns("\xc3\xa4", 2), 1);         /* a with two dots */
+	CHECK_EQ(assay_utf8_columns("\xcc\x81", 2), 0);         /* an accent alone */
+	CHECK_EQ(assay_utf8_columns("\xe6\x95\xb0", 3), 2);     /* Chinese */
+	CHECK_EQ(assay_utf8_columns("\xeb\x8d\xb0", 3), 2);     /* Korean */
+	CHECK_EQ(assay_utf8_columns("\xf0\x9f\x92\xbb", 4), 2); /* a picture */
+	CHECK_EQ(assay_utf8_columns("\xe2\x80\xa6", 3), 1);     /* three dots */
+	assay_str two = ASSAY_S("\xe6\x95\xb0\xe6\x95\xb0");
+	CHECK_EQ(assay_utf8_fitting(two, 3), 3);
+	CHECK_EQ(assay_utf8_fitting(two, 4), 6);
+	CHECK_EQ(assay_utf8_fitting(ASSAY_S("\xff\xff"), 1), 1);
 	return 0;
 }

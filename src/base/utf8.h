@@ -51,6 +51,13 @@ static inline size_t assay_utf8_put(char *out, uint32_t c)
 	return 4;
 }
 
+/* Columns of a terminal that the character of len bytes at p takes: 2 of East Asian scripts and
+ * emoji, 0 of marks that are put on the one before. */
+size_t assay_utf8_columns(const char *p, size_t len);
+/* Bytes of the front of s that take at most so many columns. Bytes of no character take one each.
+ */
+size_t assay_utf8_fitting(assay_str s, size_t columns);
+
 bool assay_utf8_valid(assay_str s);
 /* Text that can do nothing to a terminal, in place: controls (C0, DEL, C1), characters that turn
  * the direction of writing or end a line, and bytes of no character become '?'. Returns its length.

@@ -44,14 +44,17 @@ static const char *chosen_pager(void)
 	return *name && strcmp(name, "cat") ? name : NULL;
 }
 
+/* A shell runs it, as git's does, and shows the text itself where there is no such program. */
 static void become_pager(const char *name, const int in[2])
 {
+	static const char script[] = "eval \"$1\"; [ $? -ne 127 ] || exec cat";
 	dup2(in[0], STDIN_FILENO);
 	close(in[0]);
 	close(in[1]);
 	setenv("LESS", "FRX", 0); /* leave when it fits, keep colours and the screen */
 	setenv("LV", "-c", 0);
-	execl("/bin/sh", "sh", "-c", name, (char *)NULL);
+	signal(SIGINT, SIG_IGN); /* not the shell's; a pager sets its own */
+	execl("/bin/sh", "sh", "-c", script, "sh", name, (char *)NULL);
 	_exit(127);
 }
 

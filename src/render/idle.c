@@ -244,11 +244,11 @@ static void print_gap(assay_printout *p, uint32_t gap)
 	const assay_tables *t = &p->run->part.t;
 	const assay_gap_table *g = &t->gap;
 	char at[ASSAY_FMT], dur[ASSAY_FMT];
-	int room = p->full_names ? 0 : (int)gap_room(p);
+	const char *what = assay_cut(&p->scratch, waited_for(p, gap), gap_room(p));
 	fprintf(p->out, "  %9s %9s  %-15s %-*s", assay_fmt_time(dur, g->dur[gap]),
 		assay_fmt_time(at, g->ts[gap] - t->device_time.start[g->device[gap]]),
-		assay_why_name[g->cause[gap]], room,
-		assay_cut(&p->scratch, waited_for(p, gap), gap_room(p)));
+		assay_why_name[g->cause[gap]], p->full_names ? 0 : assay_padded(what, gap_room(p)),
+		what);
 	fprintf(p->out, "  %s%s%s\n",
 		assay_fmt_kernel(&p->scratch, assay_text(p->run, t->gpu.name[g->gpu[gap]]),
 				 gap_room(p)),

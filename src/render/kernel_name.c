@@ -121,13 +121,12 @@ const char *assay_kernel_label(assay_arena *a, assay_str mangled, size_t width)
 	const char *base = assay_fmt_kernel(a, name, LONGEST), *does = "";
 	if (what.n && !assay_str_starts(name, "Memcpy "))
 		does = assay_cut(a, assay_fmt_safe(a, what), width / 2);
-	size_t more = *does ? strlen(does) + 2 : 0;
-	if (strlen(base) + more > width)
+	size_t more = *does ? assay_columns(does) + 2 : 0;
+	if (assay_columns(base) + more > width)
 		base = without_spaces(base);
-	size_t room = width > more + 8 ? width - more : 8, n = strlen(base);
-	if (n > room) /* what differs stands at the end more often than in the middle */
-		base = assay_printf(a, "%.*s...%s", (int)(room - 3 - room / 3), base,
-				    base + n - room / 3);
+	size_t room = width > more + 8 ? width - more : 8;
+	/* what differs stands at the end more often than in the middle */
+	base = assay_cut_middle(a, base, room, room / 3);
 	return more ? assay_printf(a, "%s<%s>", base, does) : base;
 }
 

@@ -48,7 +48,11 @@ static size_t parting(const char *a, const char *b)
 	size_t at = differ;
 	while (at && !strchr("<(, :", a[at - 1]))
 		at--;
-	return differ - at > EXCERPT / 2 ? differ - 4 : at;
+	if (differ - at <= EXCERPT / 2)
+		return at;
+	for (at = differ - 4; at && ((unsigned char)a[at] & 0xc0) == 0x80;)
+		at--; /* to where its character begins */
+	return at;
 }
 
 /* Up to the bracket that closes what was open before: of "4>(int)" one letter. */
@@ -70,7 +74,7 @@ static const char *apart(assay_printout *p, const char *label, const char *name,
 	size_t inside = within_brackets(name + at);
 	const char *what = assay_printf(&p->scratch, "%.*s", (int)inside, name + at);
 	what = assay_cut(&p->scratch, inside ? what : name + at, EXCERPT);
-	size_t used = strlen(what) + 3;
+	size_t used = assay_columns(what) + 3;
 	return assay_printf(&p->scratch, "%s [%s]",
 			    assay_cut(&p->scratch, label, room > used + 8 ? room - used : 8), what);
 }

@@ -18,6 +18,8 @@ static size_t next_char(const char *text, size_t n, size_t *columns)
 		return end ? (size_t)(end - text) + 1 : n;
 	}
 	size_t len = assay_utf8_len(text, n);
+	if (len)
+		*columns = assay_utf8_columns(text, len);
 	return len ? len : 1;
 }
 
@@ -34,6 +36,41 @@ static size_t fitting(const char *text, size_t n, size_t columns, bool *whole)
 	}
 	*whole = at == n;
 	return at;
+}
+
+static size_t columns_of(const char *text, size_t n)
+{
+	size_t columns = 0;
+	for (size_t at = 0, wide; at < n; columns += wide)
+		at += next_char(text + at, n - at, &wide);
+	return columns;
+}
+
+size_t assay_columns(const char *text)
+{
+	return columns_of(text, strlen(text));
+}
+
+int assay_padded(const char *text, size_t columns)
+{
+	return (int)(columns + strlen(text) - assay_columns(text));
+}
+
+/* Where the end of a text begins that takes at most so many columns. */
+static const char *ending(const char *text, size_t columns)
+{
+	for (size_t all = assay_columns(text), wide; all > columns; all -= wide)
+		text += next_char(text, strlen(text), &wide);
+	return text;
+}
+
+const char *assay_cut_middle(assay_arena *a, const char *text, size_t columns, size_t tail)
+{
+	bool whole;
+	if (assay_columns(text) <= columns)
+		return text;
+	size_t head = fitting(text, strlen(text), columns - 3 - tail, &whole);
+	return assay_printf(a, "%.*s...%s", (int)head, text, ending(text, tail));
 }
 
 const char *assay_cut(assay_arena *a, const char *text, size_t columns)
@@ -77,13 +114,14 @@ static size_t flow(FILE *out, size_t width, size_t column, const char *text)
 		size_t n = word_length(text);
 		if (!n)
 			break;
-		bool next = !first && at + 1 + n > room;
+		size_t wide = columns_of(text, n);
+		bool next = !first && at + 1 + wide > room;
 		if (out && !first)
 			fprintf(out, "%s%*s", next ? "\n" : " ", next ? (int)column : 0, "");
 		if (out)
 			fwrite(text, 1, n, out);
 		lines += next;
-		at = next ? column + n : at + !first + n;
+		at = next ? column + wide : at + !first + wide;
 		text += n;
 	}
 	return lines;

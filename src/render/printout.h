@@ -19,6 +19,12 @@ typedef struct assay_printout {
 
 /* Text, or as much of it as fits into so many columns, with dots. */
 const char *assay_cut(assay_arena *a, const char *text, size_t columns);
+/* The same, cut in the middle: the end keeps up to tail columns. */
+const char *assay_cut_middle(assay_arena *a, const char *text, size_t columns, size_t tail);
+/* Columns that a text takes. */
+size_t assay_columns(const char *text);
+/* The width of printf's "%-*s", which counts bytes, for a text that is to fill so many columns. */
+int assay_padded(const char *text, size_t columns);
 /* Columns that are left for a name behind those in use. */
 size_t assay_room(const assay_printout *p, size_t used);
 /* Words from this column on, where the line stands, into as many lines as they need. */

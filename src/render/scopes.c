@@ -8,6 +8,7 @@
 #include "base/fmt.h"
 #include "base/test.h"
 #include "model/scope_tree.h"
+#include "render/printout.h"
 #include "render/report.h"
 
 enum { NAME_WIDTH = 44, PAIRS_SHOWN = 8 };
@@ -117,19 +118,6 @@ static assay_str name_of(const assay_run *run, const assay_scope_line *l)
 	return s;
 }
 
-/* Cut in the middle: both ends of a name tell it from others. */
-static const char *fit(assay_arena *a, const char *name, size_t width)
-{
-	size_t n = strlen(name), head = (width - 3) / 2, tail = width - 3 - head;
-	if (n <= width)
-		return name;
-	while (head && ((unsigned char)name[head] & 0xc0) == 0x80)
-		head--;
-	while (tail && ((unsigned char)name[n - tail] & 0xc0) == 0x80)
-		tail--;
-	return assay_printf(a, "%.*s...%s", (int)head, name, name + n - tail);
-}
-
 static void print_line(FILE *out, const assay_run *run, const assay_scope_view *v,
 		       const struct shown *s, assay_arena *a)
 {
@@ -143,9 +131,10 @@ static void print_line(FILE *out, const assay_run *run, const assay_scope_view *
 	const char *name = assay_fmt_safe(a, name_of(run, l));
 	if (l->ts >= 0) /* instances of one name are told apart by when they were */
 		name = assay_printf(a, "%s at %s", name, assay_fmt_time(f[0], l->ts));
-	name = fit(a, name, (size_t)width);
-	fprintf(out, "  %*s%-*s %8s %9s %9s %9s %9s %9s %9s %6.1f%%\n", indent, "", width, name,
-		assay_fmt_count(count, l->count), l->host < 0 ? "-" : assay_fmt_time(f[0], l->host),
+	name = assay_cut_middle(a, name, (size_t)width, (size_t)(width - 2) / 2);
+	fprintf(out, "  %*s%-*s %8s %9s %9s %9s %9s %9s %9s %6.1f%%\n", indent, "",
+		assay_padded(name, (size_t)width), name, assay_fmt_count(count, l->count),
+		l->host < 0 ? "-" : assay_fmt_time(f[0], l->host),
 		assay_fmt_time(f[1], l->gpu_busy), assay_fmt_time(f[2], l->gpu_sum),
 		assay_fmt_time(f[3], l->gpu_self), assay_fmt_time(f[4], l->waits),
 		assay_fmt_time(f[5], l->idle), assay_percent(l->gpu_busy, v->whole));

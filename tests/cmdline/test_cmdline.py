@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import unicodedata
 import zlib
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
@@ -114,6 +115,8 @@ def pager(folder):
     tap.ok("--no-pager", not seen.exists() and "demo/train" in out)
     out = on_terminal(line + " | cat", PAGER=f"cat >{seen}")
     tap.ok("a pipe is no terminal", not seen.exists() and "demo/train" in out)
+    out = on_terminal(line, PAGER="no-such-pager --at all")
+    tap.ok("without its pager the report is shown all the same", "no-such-pager" in out and "demo/train" in out, out[:300])
     tap.ok("leaving the pager early is no error", on_terminal(line + "; echo =$?", PAGER="head -1").strip().endswith("=0"))
 
 
@@ -129,6 +132,28 @@ def the_first_screen_fits(_):
         _, out, _ = tap.run("report", "--section", "kernels", "--top", "0", DEMO / name)
         names = [line[45:] for line in out.splitlines()[3:]]
         tap.ok(f"no two kernels of {name} have one label", len(names) == len(set(names)) > 5, out)
+
+
+def columns(line):
+    return sum(0 if unicodedata.combining(c) else 1 + (unicodedata.east_asian_width(c) in "WF") for c in line)
+
+
+def wide_characters_fit(folder):
+    """Names of two columns a character, and accents of none, in every table of the report."""
+    name = "\u6570\u636e\u52a0\u8f7d\u30c7\u30fc\u30bf\ub370\uc774\ud130e\u0301" * 4
+    events = []
+    for step in range(4):
+        at = 10000 * step
+        events += [{"ph": "X", "cat": cat, "name": text, "ts": at + begin, "dur": dur, "pid": pid, "tid": 7, "args": args} for cat, text, begin, dur, pid, args in (
+            ("user_annotation", f"ProfilerStep#{step}", 0, 9990, 100, {}), ("user_annotation", name + "load_data", 50, 4900, 100, {}),
+            ("cpu_op", "aten::" + name, 4995, 20, 100, {}), ("cuda_runtime", "cudaLaunchKernel", 5000, 5, 100, {"correlation": step + 1}),
+            ("kernel", f"{name}<{name}, int>{step % 2}{name}", 5020, 4000, 0, {"correlation": step + 1, "device": 0, "stream": 7}))]
+    trace = folder / (name[:20] + ".json")
+    trace.write_text(json.dumps({"traceEvents": events}))
+    for width in (40, 51, 80, 93):
+        _, out, _ = tap.run("report", "-v", trace, env={**os.environ, "COLUMNS": str(width)})
+        widest = max(out.splitlines(), key=columns)
+        tap.ok(f"wide characters in {width} columns", columns(widest) <= width and "\ufffd" not in out, widest)
 
 
 def names_command_no_terminal(folder):
@@ -455,6 +480,7 @@ TESTS = (
     options_are_obeyed_or_refused,
     pager,
     the_first_screen_fits,
+    wide_characters_fit,
     names_command_no_terminal,
     json_is_documented_and_the_same_with_a_page,
     two_runs_are_not_one_job,
