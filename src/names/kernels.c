@@ -43,11 +43,25 @@ static const struct {
 #undef OPERATOR
 };
 
+#define FAMILY(id) (1u << ASSAY_FAMILY_##id)
+
+/* Families that a name tells nothing of: what Inductor fuses is named after the operators on both
+ * sides, and by its start it is pointwise, a reduction, or a template for the heavy ones. */
+static uint32_t hidden_families(assay_str name)
+{
+	if (!assay_str_starts(name, "triton_") || assay_str_find(name, "_fused_") < 0)
+		return 0;
+	if (assay_str_starts(name, "triton_tem_"))
+		return FAMILY(COLLECTIVE);
+	uint32_t heavy = FAMILY(COLLECTIVE) | FAMILY(ATTENTION) | FAMILY(CONV) | FAMILY(GEMM);
+	return assay_str_starts(name, "triton_poi_") ? heavy | FAMILY(REDUCTION) : heavy;
+}
+
 assay_family assay_family_of_name(assay_str name)
 {
-	bool fused = assay_str_starts(name, "triton_") && assay_str_find(name, "_fused_") >= 0;
+	uint32_t hidden = hidden_families(name);
 	for (size_t i = 0; i < ASSAY_COUNT_OF(kernels); i++) {
-		if (fused && kernels[i].family == ASSAY_FAMILY_COLLECTIVE)
+		if (hidden >> kernels[i].family & 1)
 			continue;
 		if (kernels[i].where == START ? assay_str_starts(name, kernels[i].word)
 					      : assay_str_find_nocase(name, kernels[i].word) >= 0)
@@ -160,6 +174,26 @@ TEST(families_know_both_vendors_kernels)
 	return 0;
 }
 
+TEST(fused_kernels_are_not_the_operators_beside_them)
+{
+	static const struct {
+		const char *name;
+		assay_family family;
+	} cases[] = {
+		{"triton_poi_fused_convolution_relu_3", ASSAY_FAMILY_ELEMENTWISE},
+		{"triton_poi_fused__scaled_dot_product_flash_attention_clone_5",
+		 ASSAY_FAMILY_ELEMENTWISE},
+		{"triton_poi_fused__softmax_backward_data_1", ASSAY_FAMILY_ELEMENTWISE},
+		{"triton_red_fused_convolution_native_group_norm_2", ASSAY_FAMILY_NORM},
+		{"triton_per_fused_convolution_sum_2", ASSAY_FAMILY_REDUCTION},
+		{"triton_tem_fused_flex_attention_0", ASSAY_FAMILY_ATTENTION},
+		{"triton_tem_fused_mm_1", ASSAY_FAMILY_GEMM},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++)
+		CHECK_EQ(assay_family_of_name(assay_str_of(cases[i].name)), cases[i].family);
+	return 0;
+}
+
 /* Collectives of libraries that are not NCCL, and names that only look like one. */
 TEST(every_library_s_collectives_communicate_and_fused_kernels_do_not)
 {
@@ -182,5 +216,7 @@ TEST(every_library_s_collectives_communicate_and_fused_kernels_do_not)
 	CHECK_EQ(class_of("triton_poi_fused_all_reduce_wait_tensor_3"), ASSAY_CLASS_COMPUTE);
 	CHECK_EQ(assay_family_of_name(ASSAY_S("triton_red_fused_all_gather_into_tensor_1")),
 		 ASSAY_FAMILY_REDUCTION);
+	CHECK_EQ(assay_family_of_name(ASSAY_S("triton_poi_fused_all_reduce_wait_tensor_3")),
+		 ASSAY_FAMILY_ELEMENTWISE);
 	return 0;
 }

@@ -1,5 +1,6 @@
-/* A name without digits, separators and case: "Train_Step#3" is trainstep. Nothing but the C
- * library. */
+/* A name without digits, separators and case, and without what stands in square brackets before it:
+ * "Train_Step#3" is trainstep, "[pl][profile]run_training_batch" runtrainingbatch. Nothing but the
+ * C library. */
 #ifndef ASSAY_NAMES_PLAIN_H
 #define ASSAY_NAMES_PLAIN_H
 
@@ -11,11 +12,20 @@
 
 enum { ASSAY_PLAIN_MAX = 32 };
 
+/* Where the name begins behind the brackets in which a framework says that it is its own. */
+static inline size_t assay_plain_begin(const char *p, size_t n)
+{
+	size_t at = 0;
+	for (const char *end; at < n && p[at] == '[' && (end = memchr(p + at, ']', n - at));)
+		at = (size_t)(end - p) + 1;
+	return at < n ? at : 0;
+}
+
 /* Its length in buf; 0 when it is too long to be a word. */
 static inline size_t assay_plain_name(const char *p, size_t n, char buf[ASSAY_PLAIN_MAX])
 {
 	size_t out = 0;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = assay_plain_begin(p, n); i < n; i++) {
 		char c = p[i];
 		if (assay_is_digit(c) || (c && strchr(" _-#:=.*()[]/", c)))
 			continue;

@@ -132,6 +132,9 @@ TEST(step_like_names_are_whole_names)
 	CHECK(word("iteration: 7") == ASSAY_WORD_STEP && word("step") == ASSAY_WORD_STEP);
 	CHECK(word("execute_model") == ASSAY_WORD_STEP && word("train_batch") == ASSAY_WORD_STEP);
 	CHECK(word("epoch 1 step 3") == ASSAY_WORD_STEP && word("engine_step") == ASSAY_WORD_STEP);
+	CHECK_EQ(word("[pl][profile]run_training_batch"), ASSAY_WORD_STEP);
+	CHECK_EQ(word("denoise_step_7"), ASSAY_WORD_STEP);
+	CHECK_EQ(word("[pl][module]torch.nn.Linear: step_norm"), ASSAY_WORD_NOTHING);
 	CHECK(word("ProfilerStep#3") == ASSAY_WORD_STEP_MARKER);
 	CHECK(word("Optimizer.step#AdamW.step") == ASSAY_WORD_NOTHING);
 	CHECK(word("stepper") == ASSAY_WORD_NOTHING && word("forward") == ASSAY_WORD_NOTHING);
@@ -169,6 +172,9 @@ TEST(input_data_has_many_names)
 	CHECK(word("medalist") == ASSAY_WORD_NOTHING && word("workload") == ASSAY_WORD_NOTHING);
 	CHECK(assay_word_of_frame(ASSAY_S("torch/utils/data/dataloader.py(700): __next__")) ==
 	      ASSAY_WORD_DATA);
+	CHECK_EQ(word("[pl][profile][_TrainingEpochLoop].train_dataloader_next"), ASSAY_WORD_DATA);
+	CHECK_EQ(assay_word_of_frame(ASSAY_S("/x/site-packages/webdataset/pipeline.py")),
+		 ASSAY_WORD_DATA);
 	CHECK(assay_word_of_frame(ASSAY_S("train.py(10): load")) == ASSAY_WORD_NOTHING);
 	return 0;
 }
