@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/compare.h"
+#include "base/group.h"
 #include "base/sort.h"
 #include "base/test.h"
 
@@ -20,7 +21,7 @@ static uint64_t device_key(const assay_tables *t, uint32_t track)
 	       ((uint32_t)t->track.pid[track] ^ 0x80000000u);
 }
 
-/* Device of each stream, as an index in order->device; counts the work of each. */
+/* Device of each stream with work, as an index in order->device. */
 static uint32_t *devices_of_tracks(assay_order *order, const assay_tables *t, assay_arena *scratch)
 {
 	assay_map known = {0};
@@ -37,7 +38,6 @@ static uint32_t *devices_of_tracks(assay_order *order, const assay_tables *t, as
 			}
 			of_track[track] = *slot;
 		}
-		order->device.p[of_track[track]].n++;
 	}
 	assay_map_free(&known);
 	return of_track;
@@ -47,12 +47,12 @@ static void place_rows(assay_order *order, const assay_tables *t)
 {
 	assay_arena scratch = {0};
 	const uint32_t *of_track = devices_of_tracks(order, t, &scratch);
-	size_t *next = assay_alloc(&scratch, (order->device.n + 1) * sizeof *next);
-	size_t first = 0;
-	for (size_t d = 0; d < order->device.n; first += order->device.p[d++].n)
-		next[d] = order->device.p[d].first = first;
-	for (uint32_t i = 0; i < t->gpu.n; i++)
-		order->row[next[of_track[t->gpu.track[i]]]++] = i;
+	size_t *first = assay_alloc(&scratch, (order->device.n + 1) * sizeof *first);
+	assay_group_rows_in(order->row, first, t->gpu.n, t->gpu.track, of_track, order->device.n);
+	for (size_t d = 0; d < order->device.n; d++) {
+		order->device.p[d].first = first[d];
+		order->device.p[d].n = first[d + 1] - first[d];
+	}
 	assay_arena_free(&scratch);
 }
 

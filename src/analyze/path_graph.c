@@ -6,6 +6,7 @@
 #include "analyze/path_graph.h"
 
 #include "analyze/order.h"
+#include "base/group.h"
 #include "base/median.h"
 #include "base/sort.h"
 
@@ -258,17 +259,12 @@ static void link_return(assay_path_graph *g, assay_path_links *links, struct wai
 enum { FULL_QUEUE = 512, LONG_LAUNCH = 3 };
 
 /* Work stream after stream, in order of start; first[track] to first[track + 1]. */
-static uint32_t *work_by_stream(const assay_path_graph *g, assay_arena *scratch, uint32_t **first)
+static uint32_t *work_by_stream(const assay_path_graph *g, assay_arena *scratch, size_t **first)
 {
 	const assay_tables *t = &g->run->part.t;
 	uint32_t *by = assay_alloc(scratch, (g->work + 1) * sizeof *by);
-	*first = assay_alloc(scratch, (t->track.n + 3) * sizeof **first);
-	for (uint32_t i = 0; i < g->work; i++)
-		(*first)[t->gpu.track[g->gpu[i]] + 2]++;
-	for (size_t i = 1; i <= t->track.n; i++)
-		(*first)[i + 1] += (*first)[i];
-	for (uint32_t i = 0; i < g->work; i++)
-		by[(*first)[t->gpu.track[g->gpu[i]] + 1]++] = i;
+	*first = assay_alloc(scratch, (t->track.n + 1) * sizeof **first);
+	assay_group_rows_in(by, *first, g->work, g->gpu, t->gpu.track, t->track.n);
 	return by;
 }
 
@@ -326,11 +322,11 @@ static void link_queue(assay_path_graph *g, assay_path_links *links, const uint3
 static void link_queues(assay_path_graph *g, assay_path_links *links)
 {
 	assay_arena scratch = {0};
-	uint32_t *first;
+	size_t *first;
 	const uint32_t *work = work_by_stream(g, &scratch, &first);
 	for (size_t i = 0; i < g->run->part.t.track.n; i++)
 		if (first[i + 1] - first[i] > FULL_QUEUE)
-			link_queue(g, links, work + first[i], first[i + 1] - first[i]);
+			link_queue(g, links, work + first[i], (uint32_t)(first[i + 1] - first[i]));
 	assay_arena_free(&scratch);
 }
 

@@ -1,5 +1,6 @@
 #include "model/append.h"
 
+#include "base/group.h"
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
@@ -48,18 +49,14 @@ static void find_homes_of_details(const assay_split *s, uint32_t *const *home)
 }
 
 /* Rows by home, rising; those of none behind the last source. */
-static void sort_by_home(assay_split *s, assay_split_rows *of, const uint32_t *home, size_t n)
+static void sort_by_home(assay_split *s, assay_split_rows *of, uint32_t *home, size_t n)
 {
-	size_t none = s->from->t.source.n;
+	uint32_t none = (uint32_t)s->from->t.source.n;
 	of->row = assay_alloc(&s->arena, (n + 1) * sizeof *of->row);
-	of->first = assay_alloc(&s->arena, (none + 3) * sizeof *of->first);
-	size_t *next = of->first + 1; /* so that each is the end of its home when all are placed */
+	of->first = assay_alloc(&s->arena, (none + 2) * sizeof *of->first);
 	for (size_t i = 0; i < n; i++)
-		next[(home[i] == ASSAY_NO_ROW ? none : home[i]) + 1]++;
-	for (size_t k = 0; k <= none; k++)
-		next[k + 1] += next[k];
-	for (size_t i = 0; i < n; i++)
-		of->row[next[home[i] == ASSAY_NO_ROW ? none : home[i]]++] = (uint32_t)i;
+		home[i] = home[i] == ASSAY_NO_ROW ? none : home[i];
+	assay_group_rows(of->row, of->first, NULL, n, home, none + 1);
 }
 
 static size_t rows_of(const assay_split *s, assay_table_id id)

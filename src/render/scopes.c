@@ -6,6 +6,7 @@
 
 #include "base/compare.h"
 #include "base/fmt.h"
+#include "base/group.h"
 #include "base/test.h"
 #include "model/scope_tree.h"
 #include "render/printout.h"
@@ -21,7 +22,7 @@ struct shown {
 
 typedef struct order {
 	const assay_scope_view *v;
-	assay_vec(uint32_t) first; /* by line + 1: start of its children in child; [0] are roots */
+	assay_vec(size_t) first; /* by line + 1: start of its children in child; [0] are roots */
 	assay_vec(uint32_t) child;
 	assay_vec(struct shown) out;
 } order;
@@ -43,27 +44,22 @@ static void group_children(order *o)
 {
 	const assay_scope_view *v = o->v;
 	assay_vec(struct ranked) all = {0};
-	assay_vec(uint32_t) next = {0};
-	for (size_t i = 0; i <= v->n + 1; i++)
-		*assay_push(&o->first) = 0;
+	assay_vec(uint32_t) line = {0}, below = {0};
 	for (uint32_t i = 0; i < v->n; i++) {
 		const assay_scope_line *l = &v->line[i];
-		o->first.p[l->parent == ASSAY_NO_ROW ? 1 : l->parent + 2]++;
+		*assay_push(&below) = l->parent == ASSAY_NO_ROW ? 0 : l->parent + 1;
 		*assay_push(&all) = (struct ranked){l->gpu_busy, l->host, i};
-		*assay_push(&o->child) = 0;
 	}
 	if (all.n)
 		qsort(all.p, all.n, sizeof *all.p, by_time);
-	for (size_t i = 0; i <= v->n; i++)
-		o->first.p[i + 1] += o->first.p[i];
-	for (size_t i = 0; i <= v->n; i++)
-		*assay_push(&next) = o->first.p[i];
-	for (size_t i = 0; i < all.n; i++) {
-		uint32_t parent = v->line[all.p[i].line].parent;
-		o->child.p[next.p[parent == ASSAY_NO_ROW ? 0 : parent + 1]++] = all.p[i].line;
-	}
+	for (size_t i = 0; i < all.n; i++)
+		*assay_push(&line) = all.p[i].line;
+	assay_vec_reserve(&o->child, v->n + 1);
+	assay_vec_reserve(&o->first, v->n + 2);
+	assay_group_rows(o->child.p, o->first.p, line.p, v->n, below.p, v->n + 1);
 	assay_vec_free(&all);
-	assay_vec_free(&next);
+	assay_vec_free(&line);
+	assay_vec_free(&below);
 }
 
 static bool has_time(const assay_scope_line *l)
@@ -77,7 +73,7 @@ static void show_below(order *o, uint32_t slot, uint32_t depth)
 	uint32_t shown = 0;
 	if (v->depth && depth >= v->depth)
 		return;
-	for (uint32_t i = o->first.p[slot]; i < o->first.p[slot + 1]; i++) {
+	for (size_t i = o->first.p[slot]; i < o->first.p[slot + 1]; i++) {
 		uint32_t line = o->child.p[i];
 		if (!has_time(&v->line[line]))
 			continue;

@@ -6,6 +6,7 @@
  * negative. Ids an input gives stay as they are unless two inputs give the same one. */
 #include "resolve/scopes.h"
 
+#include "base/group.h"
 #include "base/sort.h"
 
 /* ------------------------------------------------------------------ ids and rows */
@@ -216,26 +217,14 @@ static int64_t *closed_lengths(const assay_host_table *host)
 static void order_rows(scopes *s)
 {
 	assay_tables *t = s->t;
-	size_t n = t->host.n;
-	s->first.n = 0;
 	if (!s->rows)
 		s->rows = assay_pages_grow(NULL, rows_bytes(s));
-	for (size_t i = 0; i <= t->track.n; i++)
-		*assay_push(&s->first) = 0;
-	for (size_t h = 0; h < n; h++)
-		s->first.p[s->thread.p[t->host.track[h]] + 1]++;
-	for (size_t i = 0; i < t->track.n; i++)
-		s->first.p[i + 1] += s->first.p[i];
-	assay_vec(size_t) next = {0};
-	for (size_t i = 0; i < t->track.n; i++)
-		*assay_push(&next) = s->first.p[i];
-	for (uint32_t h = 0; h < n; h++)
-		s->rows[next.p[s->thread.p[t->host.track[h]]]++] = h;
+	assay_vec_reserve(&s->first, t->track.n + 1);
+	assay_group_rows_in(s->rows, s->first.p, t->host.n, t->host.track, s->thread.p, t->track.n);
 	int64_t *length = closed_lengths(&t->host);
 	for (size_t i = 0; i < t->track.n; i++)
 		assay_sort_spans(s->rows + s->first.p[i], s->first.p[i + 1] - s->first.p[i],
 				 t->host.ts, length ? length : t->host.dur);
-	assay_vec_free(&next);
 	assay_pages_free(length);
 }
 
