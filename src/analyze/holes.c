@@ -107,7 +107,7 @@ static void find_edges(struct search *s)
 		int64_t from = h->ts[i], to = assay_host_end(h, i);
 		if (to < s->w->from)
 			continue;
-		if (h->kind[i] == ASSAY_HOST_ANNOTATION || h->kind[i] == ASSAY_HOST_MARKER) {
+		if (assay_is_thread_range(h->kind[i])) {
 			add_edge(s, i, from, from);
 			add_edge(s, i, to, to);
 		} else if (h->kind[i] == ASSAY_HOST_OP || h->kind[i] == ASSAY_HOST_PYTHON ||

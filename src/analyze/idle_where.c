@@ -46,7 +46,7 @@ static assay_str range_name(assay_str name)
 static uint64_t name_key(const assay_run *run, uint32_t row)
 {
 	const assay_host_table *h = &run->part.t.host;
-	if (h->kind[row] != ASSAY_HOST_MARKER && h->kind[row] != ASSAY_HOST_ANNOTATION)
+	if (!assay_is_thread_range(h->kind[row]))
 		return h->name[row];
 	assay_str name = range_name(assay_text(run, h->name[row]));
 	return assay_hash(name.p, name.n, 1);

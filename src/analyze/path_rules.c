@@ -310,16 +310,11 @@ struct walker {
 	uint32_t last_row; /* counted last for a class */
 };
 
-static bool is_range(uint8_t kind)
-{
-	return kind == ASSAY_HOST_ANNOTATION || kind == ASSAY_HOST_MARKER;
-}
-
 static uint8_t row_rule(struct matcher *m, uint32_t row)
 {
 	const assay_tables *t = &m->g->run->part.t;
 	uint8_t r = name_rule(m, t->host.name[row]);
-	if (is_range(t->host.kind[row]) && row < t->host_scope.n)
+	if (assay_is_thread_range(t->host.kind[row]) && row < t->host_scope.n)
 		r = min_rule(r, scope_rule(m, t->host_scope.scope[row]));
 	return r;
 }

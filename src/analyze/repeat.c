@@ -321,8 +321,7 @@ static bool inside_one_range(const assay_run *run, const rows *work)
 	assay_sort_i64(launch.p, launch.n);
 	for (size_t h = 0; launch.n && h < t->host.n && !inside; h++) {
 		uint8_t kind = t->host.kind[h];
-		if ((kind != ASSAY_HOST_ANNOTATION && kind != ASSAY_HOST_MARKER) ||
-		    t->host.dur[h] <= 0)
+		if (!assay_is_thread_range(kind) || t->host.dur[h] <= 0)
 			continue;
 		size_t from =
 			assay_count_until(launch.p, sizeof *launch.p, launch.n, t->host.ts[h] - 1);

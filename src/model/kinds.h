@@ -587,11 +587,18 @@ static inline bool assay_is_call(uint8_t host_kind)
 	return host_kind == ASSAY_HOST_RUNTIME || host_kind == ASSAY_HOST_DRIVER;
 }
 
-/* Does somebody's name stand for the time, whatever is called in it? */
+/* A range that a thread, or its framework, opened and closed itself: it nests with its calls. */
+static inline bool assay_is_thread_range(uint8_t host_kind)
+{
+	return host_kind == ASSAY_HOST_ANNOTATION || host_kind == ASSAY_HOST_MARKER;
+}
+
+/* A name that somebody gave to the time, whatever is called in it: ranges of threads, those that
+ * may end on another one, and spans of formats that do not say what they are. */
 static inline bool assay_is_range(uint8_t host_kind)
 {
-	return host_kind == ASSAY_HOST_ANNOTATION || host_kind == ASSAY_HOST_MARKER ||
-	       host_kind == ASSAY_HOST_PROCESS_RANGE || host_kind == ASSAY_HOST_OTHER;
+	return assay_is_thread_range(host_kind) || host_kind == ASSAY_HOST_PROCESS_RANGE ||
+	       host_kind == ASSAY_HOST_OTHER;
 }
 
 #endif

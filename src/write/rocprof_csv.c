@@ -261,8 +261,7 @@ static file_id file_of_domain(const char *domain)
 /* Annotations of frameworks are ranges that the program made, as markers are. */
 static bool is_marker(uint8_t kind)
 {
-	return kind == ASSAY_HOST_MARKER || kind == ASSAY_HOST_PROCESS_RANGE ||
-	       kind == ASSAY_HOST_ANNOTATION;
+	return assay_is_thread_range(kind) || kind == ASSAY_HOST_PROCESS_RANGE;
 }
 
 static void put_host(writer *w, uint32_t h)
