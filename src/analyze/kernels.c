@@ -1,6 +1,8 @@
 /* Totals by name. Copies and memsets are rows too, so that classes are known for every GPU name. */
 #include "analyze/analyze.h"
 
+#include <assert.h>
+
 #include "base/index.h"
 #include "base/median.h"
 #include "base/test.h"
@@ -150,6 +152,7 @@ void assay_kernels_by_op(assay_run *run)
 		if (op)
 			t->kernel.family[k] =
 				(uint8_t)assay_family_of_op(assay_text(run, t->host.name[op - 1]));
+		assert(t->kernel.class[k] == assay_family_class[t->kernel.family[k]]);
 	}
 	assay_index_free(&ops.work);
 	assay_arena_free(&scratch);

@@ -83,6 +83,27 @@ static assay_class class_of(const char *name)
 	return (assay_class)assay_family_class[assay_family_of_name(assay_str_of(name))];
 }
 
+/* A row whose word has another row's word in it is never reached: it would have another family. */
+TEST(every_row_decides_names_that_are_its_word)
+{
+	for (size_t i = 0; i < ASSAY_COUNT_OF(kernels); i++) {
+		CHECK_EQ(assay_family_of_name(assay_str_of(kernels[i].word)), kernels[i].family);
+		CHECK_EQ(class_of(kernels[i].word), assay_family_class[kernels[i].family]);
+	}
+	for (size_t i = 0; i < ASSAY_COUNT_OF(operators); i++)
+		CHECK_EQ(assay_family_of_op(assay_str_of(operators[i].start)), operators[i].family);
+	return 0;
+}
+
+/* A kernel's class is settled before its operator is looked at, as that of a family unknown. */
+TEST(operators_tell_families_of_the_class_that_unknown_kernels_have)
+{
+	for (size_t i = 0; i < ASSAY_COUNT_OF(operators); i++)
+		CHECK_EQ(assay_family_class[operators[i].family],
+			 assay_family_class[ASSAY_FAMILY_OTHER]);
+	return 0;
+}
+
 /* Names on which word-boundary patterns fail, each seen in a real trace. */
 TEST(names_that_defeat_word_patterns_are_known)
 {
