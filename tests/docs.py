@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Names in the documents that should be there: files, functions, options, versions."""
+"""What the documents name is there: files, functions, options, versions, causes of idle time."""
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -141,6 +142,24 @@ def missing_proofs(text):
             yield from (f"{path}: {n}" for n in names.split("; ") if n and not said_test(n, body))
 
 
+def cause_rows():
+    """The rows of cause.def, as analysis.md shows them."""
+    text = (ROOT / "src/model/cause.def").read_text()
+    for name, bucket, certainty, words in re.findall(r'^CAUSE\(\w+, "(\w+)", (\w+), \w+, ([\d.]+), "([^"]*)"', text, flags=re.M):
+        yield f"| {name} | {words} | {bucket.lower()} | {certainty} |\n"
+
+
+def check_causes(path):
+    """The table of causes; UPDATE=1 writes it."""
+    head, page, rows = "| cause | what it is | budget | certainty |\n|---|---|---|---|\n", path.read_text(), "".join(cause_rows())
+    before, _, behind = page.partition(head)
+    right = before + head + rows + re.sub(r"\A(\|.*\n)*", "", behind)
+    if os.environ.get("UPDATE") and page != right:
+        page = right
+        path.write_text(page)
+    tap.ok("the table of causes is cause.def", page == right and rows.count("\n") == SOURCE.count("\nCAUSE("), rows)
+
+
 def constant(name):
     return re.search(rf"\b{name}\s*=?\s*\"?([0-9.]+)", SOURCE)[1]
 
@@ -152,6 +171,7 @@ def main():
     for what, find in checks:
         bad = [f"{d.relative_to(ROOT)}: {name}" for d in DOCS for name in find(d, d.read_text())]
         tap.ok(f"{what} that documents name are there", not bad, "\n".join(bad))
+    check_causes(ROOT / "docs/analysis.md")
     bad = list(missing_proofs((ROOT / "docs/security.md").read_text()))
     tap.ok("every claim of the threat model names a test that is there", not bad, "\n".join(bad))
     page = (ROOT / "docs/design.md").read_text()
