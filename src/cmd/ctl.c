@@ -17,6 +17,7 @@
 #include "cmd/cmd.h"
 #include "cmd/record.h"
 #include "cmd/say.h"
+#include "render/control.h"
 
 enum { ANSWER_MAX = 1 << 20 };
 
@@ -128,22 +129,13 @@ static bool read_answer(asked *r, assay_arena *a)
 
 /* ---- showing ---- */
 
-typedef struct state {
-	bool ok, recording;
-	assay_str error;
-	int64_t left;
-	int64_t first_step, last_step; /* last 0: all of them */
-	int64_t step;                  /* farthest that a process is, -1 unknown */
-	uint64_t processes, on, late, records, lost;
-} state;
-
 static bool is_true(assay_json *j)
 {
 	assay_str raw;
 	return assay_json_skip(j, &raw) && assay_str_is(raw, "true");
 }
 
-static void read_processes(assay_json *j, state *s)
+static void read_processes(assay_json *j, assay_control_state *s)
 {
 	assay_json_enter(j, '[');
 	while (assay_json_element(j)) {
@@ -167,9 +159,9 @@ static void read_processes(assay_json *j, state *s)
 	}
 }
 
-static state read_state(assay_str text, assay_arena *a)
+static assay_control_state read_state(assay_str text, assay_arena *a)
 {
-	state s = {.step = -1};
+	assay_control_state s = {.step = -1};
 	assay_str raw;
 	assay_json j = assay_json_on(text.p, text.n);
 	assay_json_enter(&j, '{');
@@ -194,43 +186,14 @@ static state read_state(assay_str text, assay_arena *a)
 	return s;
 }
 
-static void print_steps(const char *run, const state *s)
-{
-	printf("%s: steps %" PRId64 " to %" PRId64 " are recorded; ", run, s->first_step,
-	       s->last_step);
-	if (s->step < 0)
-		printf("no step was seen since: steps are NVTX and roctx ranges that are named so, or that --steps-from named\n");
-	else if (s->step > s->last_step)
-		printf("they are over, it is at step %" PRId64 "\n", s->step);
-	else
-		printf("it is at step %" PRId64 "\n", s->step);
-}
-
-static void print_state(const char *run, const state *s)
-{
-	char records[ASSAY_FMT], lost[ASSAY_FMT], left[ASSAY_FMT];
-	printf("%s: recording is %s", run, s->recording ? "on" : "off");
-	if (s->recording && s->left)
-		printf(" for %s", assay_fmt_time(left, s->left));
-	if (!s->processes)
-		printf("; no process uses a GPU yet\n");
-	else
-		printf("; %" PRIu64 " of %" PRIu64
-		       " processes record, %s records so far, %s lost\n",
-		       s->on, s->processes, assay_fmt_count(records, s->records),
-		       assay_fmt_count(lost, s->lost));
-	if (s->last_step)
-		print_steps(run, s);
-}
-
 /* Whether what was asked for is done. */
 static bool show(const asked *r, bool json, assay_arena *a)
 {
-	state s = read_state(r->answer, a);
+	assay_control_state s = read_state(r->answer, a);
 	if (json)
 		printf("%.*s", (int)r->answer.n, r->answer.p);
 	else if (s.ok)
-		print_state(assay_fmt_safe(a, assay_str_of(r->run)), &s);
+		assay_control_text(stdout, assay_fmt_safe(a, assay_str_of(r->run)), &s);
 	if (!s.ok)
 		assay_say("assay: %s: %.*s", r->run, (int)s.error.n, s.error.p);
 	else if (s.late)

@@ -113,18 +113,6 @@ static int print_field(assay_str json, const char *path)
 	return status;
 }
 
-/* JSON text is padded: the cursor may load past its end. */
-static assay_str snapshot_text(assay_arena *a, const assay_env *e)
-{
-	assay_jsonw w = {0};
-	assay_env_write(e, &w);
-	assay_str text = assay_jsonw_text(&w);
-	char *copy = assay_alloc(a, text.n + 64);
-	memcpy(copy, text.p, text.n);
-	assay_jsonw_free(&w);
-	return (assay_str){copy, text.n};
-}
-
 /* The snapshot, and beside X.json the list of kernel files as X.catalog.json. */
 static bool save_both(const char *path, const assay_env *e, assay_str json, assay_err *err)
 {
@@ -154,7 +142,7 @@ static bool probe(assay_env *env, assay_env_opts *opts, assay_err *err)
 static bool save_snapshot(const char *path, const assay_env *env, assay_err *err)
 {
 	assay_arena text = {0};
-	bool ok = save_both(path, env, snapshot_text(&text, env), err);
+	bool ok = save_both(path, env, assay_env_padded(&text, env), err);
 	assay_arena_free(&text);
 	return ok;
 }
@@ -224,7 +212,7 @@ static int env_run(const void *args, char **operands, int n)
 	assay_arena text = {0};
 	int status = ASSAY_EXIT_FAIL;
 	if (probe(&env, &opts, &err))
-		status = deliver(&env, a, snapshot_text(&text, &env));
+		status = deliver(&env, a, assay_env_padded(&text, &env));
 	else
 		assay_cmd_error(&err);
 	assay_arena_free(&text);

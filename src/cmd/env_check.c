@@ -1,13 +1,10 @@
 /* assay env check: expected facts, for the prologue of a job. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/input.h"
-#include "base/jsonw.h"
 #include "cmd/cmd.h"
 #include "cmd/env.h"
-#include "envs/check.h"
-#include "envs/diff.h"
+#include "render/env.h"
 
 enum { EXIT_HOLDS = 0, EXIT_BROKEN = 1, EXIT_TROUBLE = 2, RULES_MAX = 16 << 20 };
 
@@ -31,49 +28,10 @@ static bool read_rules(assay_env_rules *rules, const char *file, assay_err *err)
 static bool add_here(assay_env_set *set, assay_err *err)
 {
 	assay_env env;
-	assay_jsonw w = {0};
-	bool ok = assay_env_probe(&env, &(assay_env_opts){.size = sizeof(assay_env_opts)}, err);
-	if (ok) {
-		assay_env_write(&env, &w);
-		assay_str text = assay_jsonw_text(&w);
-		char *copy =
-			assay_alloc(&set->arena, text.n + 64); /* the cursor loads past the end */
-		memcpy(copy, text.p, text.n);
-		ok = assay_env_set_add_text(set, "here", (assay_str){copy, text.n}, err);
-	}
-	assay_jsonw_free(&w);
+	bool ok = assay_env_probe(&env, &(assay_env_opts){.size = sizeof(assay_env_opts)}, err) &&
+		  assay_env_set_add_text(set, "here", assay_env_padded(&set->arena, &env), err);
 	assay_env_free(&env);
 	return ok;
-}
-
-static const char *whose(const assay_env_set *set, const assay_env_violation *v)
-{
-	return v->doc == SIZE_MAX ? "all" : assay_env_doc_label(set, v->doc);
-}
-
-static void put_violations(const assay_env_set *set, const char *file,
-			   const assay_env_violations *v)
-{
-	for (size_t i = 0; i < v->n; i++)
-		printf("%s: %s (%s:%u)\n", whose(set, &v->p[i]), v->p[i].text, file, v->p[i].line);
-}
-
-static void json_violations(const assay_env_set *set, const assay_env_violations *v)
-{
-	assay_jsonw w = {0};
-	assay_jsonw_open(&w, NULL, '{');
-	assay_jsonw_u64(&w, "snapshots", set->docs.n);
-	assay_jsonw_open(&w, "violations", '[');
-	for (size_t i = 0; i < v->n; i++) {
-		assay_jsonw_open(&w, NULL, '{');
-		assay_jsonw_z(&w, "snapshot", whose(set, &v->p[i]));
-		assay_jsonw_u64(&w, "line", v->p[i].line);
-		assay_jsonw_z(&w, "text", v->p[i].text);
-		assay_jsonw_close(&w, '}');
-	}
-	assay_jsonw_close(&w, ']');
-	assay_jsonw_close(&w, '}');
-	assay_cmd_put_json(&w);
 }
 
 static int check_run(const void *args, char **operands, int n)
@@ -82,6 +40,7 @@ static int check_run(const void *args, char **operands, int n)
 	assay_env_set set = {0};
 	assay_env_rules rules;
 	assay_env_violations found = {0};
+	assay_jsonw w = {0};
 	assay_err err = {0};
 	int status = EXIT_TROUBLE;
 	if (!read_rules(&rules, operands[0], &err) || (n == 1 && !add_here(&set, &err)))
@@ -90,10 +49,12 @@ static int check_run(const void *args, char **operands, int n)
 		if (!assay_env_set_add(&set, operands[i], &err))
 			goto out;
 	assay_env_check(&set, &rules, &found);
-	if (a->json)
-		json_violations(&set, &found);
-	else
-		put_violations(&set, operands[0], &found);
+	if (a->json) {
+		assay_env_check_put(&w, &set, &found);
+		assay_cmd_put_json(&w);
+	} else {
+		assay_env_check_text(stdout, &set, operands[0], &found);
+	}
 	status = found.n ? EXIT_BROKEN : EXIT_HOLDS;
 out:
 	if (err.code)

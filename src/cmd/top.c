@@ -131,22 +131,19 @@ static void put_screen(const char *text, bool clear)
 
 static bool show(assay_run *run, const struct top_args *a, char **runs, size_t alive)
 {
-	char *text = NULL, clock[32];
+	char *text = NULL;
 	size_t n = 0;
 	assay_err err = {0};
 	assay_terminal terminal = assay_cmd_terminal();
-	time_t now = time(NULL);
-	struct tm tm;
+	int64_t now = assay_clock(CLOCK_REALTIME);
 	FILE *out = open_memstream(&text, &n);
 	if (!out)
 		return false;
-	strftime(clock, sizeof clock, "%H:%M:%S", localtime_r(&now, &tm));
-	fprintf(out, "%s%s  %s, %zu process%s record\n", runs[0], runs[1] ? " ..." : "", clock,
-		alive, alive == 1 ? "" : "es");
+	assay_recent_head(out, runs[0], runs[1], alive, now);
 	bool ok = assay_run_analyze(run, NULL, &err);
 	if (ok) {
 		assay_recent recent = assay_recent_of(&run->part.t, a->last ? a->last : LAST_NS);
-		assay_recent_text(out, run, &recent, assay_clock(CLOCK_REALTIME));
+		assay_recent_text(out, run, &recent, now);
 		assay_recent_free(&recent);
 		fputc('\n', out);
 		assay_report_text(

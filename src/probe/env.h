@@ -305,6 +305,8 @@ void assay_env_free(assay_env *env);
 size_t assay_env_partial(const assay_env *env);
 
 void assay_env_write(const assay_env *env, assay_jsonw *w);
+/* The same as text of the arena, padded for reading. */
+assay_str assay_env_padded(assay_arena *a, const assay_env *env);
 
 /* The files of the kernel databases, one by one; false when there are none. */
 bool assay_env_write_catalog(const assay_env *env, assay_jsonw *w);

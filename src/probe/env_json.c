@@ -1,6 +1,7 @@
 /* The snapshot as JSON: schema 1.1 in its order, then our block. */
 #include <stdio.h>
 
+#include "base/input.h"
 #include "base/sort.h"
 #include "base/test.h"
 #include "probe/probe.h"
@@ -714,6 +715,17 @@ void assay_env_write(const assay_env *e, assay_jsonw *w)
 	reasons(e, w);
 	assay_block(e, w);
 	assay_jsonw_close(w, '}');
+}
+
+assay_str assay_env_padded(assay_arena *a, const assay_env *e)
+{
+	assay_jsonw w = {0};
+	assay_env_write(e, &w);
+	assay_str text = assay_jsonw_text(&w);
+	char *copy = assay_alloc(a, text.n + ASSAY_PAD);
+	memcpy(copy, text.p, text.n);
+	assay_jsonw_free(&w);
+	return (assay_str){copy, text.n};
 }
 
 TEST(disaster_snapshot_emits_complete_schema)

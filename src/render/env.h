@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/jsonw.h"
+#include "envs/check.h"
 #include "envs/diff.h"
 #include "probe/env.h"
 
@@ -21,5 +22,10 @@ void assay_env_diff_text(assay_env_set *set, const assay_env_result *r, const as
 void assay_env_diff_markdown(assay_env_set *set, const assay_env_result *r,
 			     const assay_env_telling *t);
 void assay_env_diff_put(assay_jsonw *w, assay_env_set *set, const assay_env_result *r);
+
+/* Violations, a line each; rules: the file they are of. */
+void assay_env_check_text(FILE *out, const assay_env_set *set, const char *rules,
+			  const assay_env_violations *v);
+void assay_env_check_put(assay_jsonw *w, const assay_env_set *set, const assay_env_violations *v);
 
 #endif

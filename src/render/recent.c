@@ -1,6 +1,8 @@
 /* The processes of a recording that goes on. */
 #include "render/recent.h"
 
+#include <time.h>
+
 #include "base/fmt.h"
 
 #define STALE_NS 3000000000ll
@@ -23,6 +25,16 @@ static void print_rank(FILE *out, const assay_run *run, const assay_recent_rank 
 	else if (s->epoch[r->group] && old > STALE_NS)
 		fprintf(out, "   nothing for %s", assay_fmt_time(age, old));
 	fprintf(out, "\n");
+}
+
+void assay_recent_head(FILE *out, const char *run, bool more, size_t alive, int64_t now)
+{
+	char clock[32];
+	time_t seconds = (time_t)(now / 1000000000);
+	struct tm tm;
+	strftime(clock, sizeof clock, "%H:%M:%S", localtime_r(&seconds, &tm));
+	fprintf(out, "%s%s  %s, %zu process%s record\n", run, more ? " ..." : "", clock, alive,
+		alive == 1 ? "" : "es");
 }
 
 void assay_recent_text(FILE *out, const assay_run *run, const assay_recent *all, int64_t now)
