@@ -83,8 +83,9 @@ void assay_ranks(assay_run *run);
 
 /* Fills the chain table for the longest waits: where their time was spent. */
 void assay_wait_chains(assay_run *run);
-/* Its last part: which machine each rank ran on, and what makes it late. */
-void assay_late_causes(assay_run *run);
+/* Its last part: which machine each rank ran on, and what makes it late. on_host: collectives are
+ * no kernels. */
+void assay_late_causes(assay_run *run, bool on_host);
 
 /* Two analysed runs: what differs beyond noise. env: their environment snapshots, each NULL for
  * the one that was read with the run. Free d after use. */

@@ -55,12 +55,12 @@ static struct effort median_effort(const struct effort *e, const assay_rank_tabl
 /* Waiting inside a collective is lost only where nothing hides the collective, and the same delay
  * may be waited for in several collectives that wait for each other. A collective on the host hides
  * nothing. */
-static void find_lost(assay_run *run, assay_arena *a)
+static void find_lost(assay_run *run, bool on_host, assay_arena *a)
 {
 	assay_tables *t = &run->part.t;
 	const assay_device_time_table *d = &t->device_time;
 	int64_t *v = assay_alloc(a, (d->n + 1) * sizeof *v), most = INT64_MAX;
-	if (d->n && t->call.n && !t->call.on_host[0]) {
+	if (d->n && !on_host) {
 		memcpy(v, d->exposed_comm, d->n * sizeof *v);
 		most = assay_median_upper(v, d->n);
 	}
@@ -106,7 +106,7 @@ static void name_hosts(assay_run *run, const assay_map *rank_of)
 	}
 }
 
-void assay_late_causes(assay_run *run)
+void assay_late_causes(assay_run *run, bool on_host)
 {
 	assay_rank_table *r = &run->part.t.rank;
 	assay_arena scratch = {0};
@@ -118,7 +118,7 @@ void assay_late_causes(assay_run *run)
 	struct effort *own = assay_alloc(&scratch, r->n * sizeof *own);
 	sum_efforts(&run->part.t, &rank_of, own);
 	struct effort median = median_effort(own, r, &scratch);
-	find_lost(run, &scratch);
+	find_lost(run, on_host, &scratch);
 	for (size_t i = 0; i < r->n; i++)
 		say_why(r, i, &own[i], &median);
 	name_hosts(run, &rank_of);
@@ -144,7 +144,7 @@ static int check_cause(int64_t compute, int64_t data, assay_late want, int64_t e
 		t->idle_cause.dur[c] = i == 2 ? 10 + data : 10;
 	}
 	t->rank.caused[2] = 100; /* each of two others waits 50 */
-	assay_late_causes(run);
+	assay_late_causes(run, true);
 	CHECK_EQ(t->rank.why[2], want);
 	CHECK_EQ(t->rank.excess[2], excess);
 	CHECK_EQ(t->rank.why[0], ASSAY_LATE_NOT);

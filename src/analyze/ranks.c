@@ -3,280 +3,12 @@
 #include <stdlib.h>
 
 #include "analyze/analyze.h"
-#include "base/compare.h"
-#include "base/median.h"
+#include "analyze/rank_calls.h"
 #include "base/num.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 
-struct call {
-	uint64_t id;     /* equal on all ranks of one collective */
-	uint32_t rank;   /* row of rank */
-	uint32_t row;    /* of call */
-	int64_t ts, end; /* since 1970 where the input says so; later less the rank's offset */
-};
-
-typedef assay_vec(struct call) calls;
-
-struct job {
-	assay_run *run;
-	assay_map rank_of; /* group of sources -> row of rank */
-	calls call;
-	uint64_t crowded;    /* calls at one place: more of them than their group has ranks */
-	uint64_t mismatched; /* calls that did not end with those they were matched with */
-};
-
-static uint32_t rank_row(struct job *j, uint32_t source)
-{
-	assay_tables *t = &j->run->part.t;
-	uint32_t *slot = assay_map_at(&j->rank_of, source);
-	if (*slot == ASSAY_MAP_ABSENT) {
-		*slot = assay_add(t, ASSAY_T_rank);
-		t->rank.source[*slot] = source;
-		t->rank.rank[*slot] = t->source.rank[source];
-	}
-	return *slot;
-}
-
-/* A sequence number says outright which calls belong together, the place in its step otherwise. */
-static uint64_t call_id(const assay_call_table *c, size_t row)
-{
-	bool numbered = c->seq[row] >= 0;
-	uint64_t of[5] = {c->group[row], c->members[row], (uint64_t)c->step[row], numbered,
-			  numbered ? (uint64_t)c->seq[row] : c->place[row]};
-	return assay_hash(of, sizeof of, 1);
-}
-
-static void take_calls(struct job *j)
-{
-	const assay_tables *t = &j->run->part.t;
-	const assay_call_table *c = &t->call;
-	for (uint32_t i = 0; i < c->n; i++) {
-		int64_t ts = c->ts[i] + t->source.base[c->source[i]];
-		*assay_push(&j->call) = (struct call){.id = call_id(c, i),
-						      .rank = rank_row(j, c->source[i]),
-						      .row = i,
-						      .ts = ts,
-						      .end = ts + c->dur[i]};
-	}
-}
-
-static int by_id(const void *a, const void *b)
-{
-	const struct call *x = a, *y = b;
-	return assay_then(ASSAY_CMP(x->id, y->id), ASSAY_CMP(x->rank, y->rank));
-}
-
-/* Calls of one collective: [first, first + n) after sorting by id. */
-struct match {
-	size_t first, n;
-	int64_t ts; /* of the first rank's call, and that rank */
-	uint32_t rank;
-};
-typedef assay_vec(struct match) matches;
-
-/* Collectives in order of time, so that rows do not depend on the numbers strings got. */
-static int by_place(const void *a, const void *b)
-{
-	const struct match *x = a, *y = b;
-	return assay_then(ASSAY_CMP(x->ts, y->ts), ASSAY_CMP(x->rank, y->rank));
-}
-
-static void find_matches(struct job *j, matches *out)
-{
-	calls *c = &j->call;
-	if (c->n)
-		qsort(c->p, c->n, sizeof *c->p, by_id);
-	for (size_t i = 0; i < c->n;) {
-		size_t n = 1;
-		int32_t size = j->run->part.t.call.size[c->p[i].row];
-		while (i + n < c->n && c->p[i + n].id == c->p[i].id)
-			n++;
-		bool crowded = size > 0 && n > (size_t)size;
-		j->crowded += crowded ? n : 0;
-		for (size_t k = 0; k < n; k += crowded ? 1 : n) {
-			const struct call *first = &c->p[i + k];
-			*assay_push(out) =
-				(struct match){i + k, crowded ? 1 : n, first->ts, first->rank};
-		}
-		i += n;
-	}
-	if (out->n)
-		qsort(out->p, out->n, sizeof *out->p, by_place);
-}
-
-/* How far the end of a call is from the end of the same collective on a rank whose clock is set. */
-struct distance {
-	uint32_t rank;
-	int64_t ns;
-	int64_t doubt; /* spread of the other rank */
-};
-typedef assay_vec(struct distance) distances;
-
-static int by_rank_and_ns(const void *a, const void *b)
-{
-	const struct distance *x = a, *y = b;
-	return assay_then(ASSAY_CMP(x->rank, y->rank), ASSAY_CMP(x->ns, y->ns));
-}
-
-static void find_distances(const struct job *j, const matches *m, const bool *set, distances *out)
-{
-	const assay_rank_table *r = &j->run->part.t.rank;
-	for (size_t i = 0; i < m->n; i++) {
-		const struct call *c = &j->call.p[m->p[i].first];
-		size_t n = m->p[i].n, known = 0;
-		while (known < n && !set[c[known].rank])
-			known++;
-		for (size_t k = 0; known < n && k < n; k++)
-			if (!set[c[k].rank])
-				*assay_push(out) = (struct distance){
-					c[k].rank,
-					c[k].end - c[known].end + r->offset[c[known].rank],
-					r->spread[c[known].rank]};
-	}
-	if (out->n)
-		qsort(out->p, out->n, sizeof *out->p, by_rank_and_ns);
-}
-
-/* d: of one rank, rising. All ranks leave a collective at about the same time. An offset smaller
- * than three times its own spread is no offset. */
-static void set_clock(assay_rank_table *r, const struct distance *d, size_t n)
-{
-	uint32_t rank = d->rank;
-	assay_vec(int64_t) apart = {0};
-	int64_t middle = d[n / 2].ns, doubt = 0;
-	for (size_t i = 0; i < n; i++) {
-		*assay_push(&apart) = llabs(d[i].ns - middle);
-		doubt = d[i].doubt > doubt ? d[i].doubt : doubt;
-	}
-	r->spread[rank] = assay_median_upper(apart.p, n) + doubt;
-	r->offset[rank] = llabs(middle) > 3 * r->spread[rank] ? middle : 0;
-	assay_vec_free(&apart);
-}
-
-/* Clocks of ranks that share a collective with one whose clock is set; false when there are none.
- */
-static bool set_next_clocks(struct job *j, const matches *m, bool *set)
-{
-	distances d = {0};
-	find_distances(j, m, set, &d);
-	for (size_t i = 0, n; i < d.n; i += n) {
-		for (n = 1; i + n < d.n && d.p[i + n].rank == d.p[i].rank;)
-			n++;
-		set[d.p[i].rank] = true;
-		set_clock(&j->run->part.t.rank, &d.p[i], n);
-	}
-	bool any = d.n > 0;
-	assay_vec_free(&d);
-	return any;
-}
-
-/* The lowest rank, in whatever order ranks were read. */
-static size_t first_rank(const assay_rank_table *r)
-{
-	size_t first = 0;
-	for (size_t i = 1; i < r->n; i++)
-		first = r->rank[i] < r->rank[first] ? i : first;
-	return first;
-}
-
-/* Against the first rank's clock, directly or by way of other ranks: not every group has the first
- * rank. Ranks that no chain of groups joins have clocks of their own, and share no collective. */
-static void set_clocks(struct job *j, const matches *m)
-{
-	assay_rank_table *r = &j->run->part.t.rank;
-	assay_arena scratch = {0};
-	bool *set = assay_alloc(&scratch, r->n + 1);
-	for (size_t i = 0; i < r->n; i++) {
-		r->offset[i] = 0;
-		r->spread[i] = -1;
-	}
-	set[first_rank(r)] = true;
-	while (set_next_clocks(j, m, set))
-		;
-	for (size_t i = 0; i < m->n; i++) {
-		if (m->p[i].n < 2 || set[m->p[i].rank])
-			continue;
-		set[m->p[i].rank] = true;
-		while (set_next_clocks(j, m, set))
-			;
-	}
-	assay_arena_free(&scratch);
-}
-
-static void shift_calls(struct job *j, int64_t sign)
-{
-	const assay_rank_table *r = &j->run->part.t.rank;
-	for (size_t i = 0; i < j->call.n; i++) {
-		j->call.p[i].ts += sign * r->offset[j->call.p[i].rank];
-		j->call.p[i].end += sign * r->offset[j->call.p[i].rank];
-	}
-}
-
-static int by_end(const void *a, const void *b)
-{
-	const struct call *x = a, *y = b;
-	return assay_then(ASSAY_CMP(x->end, y->end), ASSAY_CMP(x->rank, y->rank));
-}
-
-static struct call median_by_end(const struct call *c, size_t n, assay_arena *a)
-{
-	struct call *sorted = assay_alloc(a, n * sizeof *sorted);
-	memcpy(sorted, c, n * sizeof *sorted);
-	qsort(sorted, n, sizeof *sorted, by_end);
-	return sorted[n / 2];
-}
-
-/* Nobody leaves a collective long before or after the others. */
-static bool end_together(const struct call *a, const struct call *b)
-{
-	enum { AT_LEAST = 50000 };
-	int64_t x = (a->end - a->ts) / 2, y = (b->end - b->ts) / 2;
-	int64_t apart = x < y ? x : y;
-	return llabs(a->end - b->end) <= (apart > AT_LEAST ? apart : AT_LEAST);
-}
-
-/* Calls matched by place only, of recordings that leave calls out, may not belong together: those
- * that do not end with the others become matches of their own. */
-static void part_mismatched(struct job *j, matches *m)
-{
-	const assay_call_table *t = &j->run->part.t.call;
-	for (size_t i = 0, all = m->n; i < all; i++) {
-		struct call *c = &j->call.p[m->p[i].first];
-		size_t n = m->p[i].n, kept = 0;
-		if (n < 2 || t->seq[c->row] >= 0)
-			continue;
-		assay_arena scratch = {0};
-		struct call median = median_by_end(c, n, &scratch);
-		for (size_t k = 0; k < n; k++) {
-			struct call one = c[k];
-			if (!end_together(&one, &median))
-				continue;
-			memmove(c + kept + 1, c + kept, (k - kept) * sizeof *c);
-			c[kept++] = one;
-		}
-		assay_arena_free(&scratch);
-		m->p[i].n = kept;
-		for (size_t k = kept; k < n; k++)
-			*assay_push(m) = (struct match){m->p[i].first + k, 1, c[k].ts, c[k].rank};
-		m->p[i].rank = c->rank;
-		j->mismatched += n - kept;
-	}
-}
-
-static void correct_clocks(struct job *j, matches *m)
-{
-	set_clocks(j, m);
-	shift_calls(j, -1);
-	part_mismatched(j, m);
-	if (!j->mismatched)
-		return;
-	shift_calls(j, 1);
-	set_clocks(j, m);
-	shift_calls(j, -1);
-}
-
-static int64_t shortest(const struct call *c, size_t n)
+static int64_t shortest(const assay_rank_call *c, size_t n)
 {
 	int64_t least = INT64_MAX;
 	for (size_t i = 0; i < n; i++)
@@ -284,7 +16,7 @@ static int64_t shortest(const struct call *c, size_t n)
 	return least;
 }
 
-static size_t latest(const struct call *c, size_t n)
+static size_t latest(const assay_rank_call *c, size_t n)
 {
 	size_t last = 0;
 	for (size_t i = 1; i < n; i++)
@@ -307,17 +39,18 @@ static int64_t clock_doubt(const assay_rank_table *r, uint32_t a, uint32_t b)
 /* From one arrival to the last one. Clocks that were set are as sure as the ends they were set by:
  * less than that is no wait that we know of. Clocks as they were recorded are taken at their word.
  */
-static int64_t wait_for(const assay_rank_table *r, const struct call *own, const struct call *last)
+static int64_t wait_for(const assay_rank_table *r, const assay_rank_call *own,
+			const assay_rank_call *last)
 {
 	int64_t wait = last->ts - own->ts;
 	bool moved = r->offset[own->rank] != r->offset[last->rank];
 	return !moved || wait > clock_doubt(r, own->rank, last->rank) ? wait : 0;
 }
 
-static void add_waits(assay_tables *t, const struct call *c, size_t n)
+static void add_waits(assay_tables *t, const assay_rank_call *c, size_t n)
 {
 	assay_rank_table *r = &t->rank;
-	const struct call *last = &c[latest(c, n)];
+	const assay_rank_call *last = &c[latest(c, n)];
 	int64_t least = shortest(c, n), caused = 0;
 	for (size_t i = 0; i < n; i++) {
 		int64_t wait = wait_for(r, &c[i], last);
@@ -326,7 +59,7 @@ static void add_waits(assay_tables *t, const struct call *c, size_t n)
 		add_to(&r->transfer[c[i].rank], least);
 		add_to(&r->skew[c[i].rank], c[i].end - c[i].ts - least);
 		add_to(&caused, wait);
-		if (wait > 0) {
+		if (wait > 0 && c[i].row != ASSAY_NO_ROW) {
 			t->call.last[c[i].row] = r->rank[last->rank];
 			t->call.waited[c[i].row] = wait;
 		}
@@ -351,27 +84,27 @@ static double bus_factor(assay_str name, int32_t n)
 	return 1;
 }
 
-static uint32_t collective_row(assay_run *run, assay_map *rows, uint32_t call)
+static uint32_t collective_row(assay_run *run, assay_map *rows, const assay_comm_kind *kind)
 {
-	const assay_call_table *c = &run->part.t.call;
-	const int64_t same[4] = {c->name[call], c->group[call], c->bytes[call], c->size[call]};
+	const int64_t same[4] = {kind->name, kind->group, kind->bytes, kind->size};
 	assay_collective_table *t = &run->part.t.collective;
 	uint32_t *slot = assay_map_at(rows, assay_hash(same, sizeof same, 3));
 	if (*slot == ASSAY_MAP_ABSENT) {
 		*slot = assay_add(&run->part.t, ASSAY_T_collective);
-		t->name[*slot] = c->name[call];
-		t->group[*slot] = c->group[call];
-		t->bytes[*slot] = c->bytes[call];
-		t->size[*slot] = c->size[call];
+		t->name[*slot] = kind->name;
+		t->group[*slot] = kind->group;
+		t->bytes[*slot] = kind->bytes;
+		t->size[*slot] = kind->size;
 	}
 	return *slot;
 }
 
 /* latency and skew are sums until finish_collectives(). */
-static void add_collective(assay_run *run, assay_map *rows, const struct call *c, size_t n)
+static void add_collective(const assay_matching *m, assay_map *rows, const assay_rank_call *c,
+			   size_t n)
 {
-	uint32_t r = collective_row(run, rows, c->row);
-	assay_collective_table *t = &run->part.t.collective;
+	uint32_t r = collective_row(m->run, rows, assay_call_comm(m, c));
+	assay_collective_table *t = &m->run->part.t.collective;
 	t->count[r]++;
 	t->latency[r] += (double)shortest(c, n);
 	if (n < 2)
@@ -400,42 +133,40 @@ static void finish_collectives(assay_run *run)
 
 /* Who kept a collective waiting, by its row on the rank that waited. */
 struct late {
-	uint32_t call, last; /* indexes in job.call */
+	uint32_t call; /* row */
+	int32_t last;  /* rank */
 	int64_t time;
 };
-typedef assay_vec(struct late) lates;
+
+struct lates {
+	assay_map by_row;
+	assay_vec(struct late) late;
+};
 
 static uint64_t row_key(bool on_host, uint32_t row)
 {
 	return (uint64_t)on_host << 32 | row;
 }
 
-static void find_late(const struct job *j, const matches *m, assay_map *by_row, lates *out)
+static void find_late(const assay_tables *t, const assay_rank_call *c, size_t n, struct lates *out)
 {
-	const assay_call_table *call = &j->run->part.t.call;
-	const assay_rank_table *r = &j->run->part.t.rank;
-	for (size_t i = 0; i < m->n; i++) {
-		const struct call *c = &j->call.p[m->p[i].first];
-		size_t last = latest(c, m->p[i].n);
-		for (size_t k = 0; k < m->p[i].n; k++) {
-			int64_t time = c[last].ts - c[k].ts;
-			if (time <= clock_doubt(r, c[k].rank, c[last].rank))
-				continue;
-			if (call->row[c[k].row] == ASSAY_NO_ROW)
-				continue;
-			*assay_map_at(by_row, row_key(call->on_host[c[k].row],
-						      call->row[c[k].row])) = (uint32_t)out->n;
-			*assay_push(out) = (struct late){(uint32_t)(m->p[i].first + k),
-							 (uint32_t)(m->p[i].first + last), time};
-		}
+	const assay_rank_call *last = &c[latest(c, n)];
+	for (size_t i = 0; i < n; i++) {
+		uint32_t call = c[i].row;
+		int64_t time = last->ts - c[i].ts;
+		if (call == ASSAY_NO_ROW || t->call.row[call] == ASSAY_NO_ROW ||
+		    time <= clock_doubt(&t->rank, c[i].rank, last->rank))
+			continue;
+		*assay_map_at(&out->by_row, row_key(t->call.on_host[call], t->call.row[call])) =
+			(uint32_t)out->late.n;
+		*assay_push(&out->late) = (struct late){call, t->rank.rank[last->rank], time};
 	}
 }
 
 /* The part of a gap in which a collective on the host waited for the late rank. */
-static int64_t late_inside(const struct job *j, uint32_t gap, const struct late *l)
+static int64_t late_inside(const assay_tables *t, uint32_t gap, const struct late *l)
 {
-	const assay_tables *t = &j->run->part.t;
-	int64_t own = t->call.ts[j->call.p[l->call].row], from = t->gap.ts[gap];
+	int64_t own = t->call.ts[l->call], from = t->gap.ts[gap];
 	int64_t to = from + t->gap.dur[gap], until = own + l->time;
 	from = own > from ? own : from;
 	to = until < to ? until : to;
@@ -450,52 +181,47 @@ static uint32_t late_of(const assay_map *by_row, bool on_host, uint32_t row)
 
 /* Gaps that waited for a collective which another rank came late to: queued ones for a kernel,
  * others for a range of the launching thread. */
-static void name_late_ranks(struct job *j, const matches *m)
+static void name_late_ranks(assay_tables *t, const struct lates *found)
 {
-	assay_gap_table *g = &j->run->part.t.gap;
-	const assay_rank_table *r = &j->run->part.t.rank;
-	assay_map by_row = {0};
-	lates found = {0};
-	find_late(j, m, &by_row, &found);
-	for (uint32_t i = 0; i < g->n && found.n; i++) {
-		uint32_t queued = late_of(&by_row, false, g->behind[i]);
-		uint32_t at =
-			queued == ASSAY_MAP_ABSENT ? late_of(&by_row, true, g->during[i]) : queued;
+	assay_gap_table *g = &t->gap;
+	for (uint32_t i = 0; i < g->n && found->late.n; i++) {
+		uint32_t queued = late_of(&found->by_row, false, g->behind[i]);
+		uint32_t at = queued == ASSAY_MAP_ABSENT
+				      ? late_of(&found->by_row, true, g->during[i])
+				      : queued;
 		if (at == ASSAY_MAP_ABSENT)
 			continue;
-		const struct late *l = &found.p[at];
-		g->late[i] = queued == ASSAY_MAP_ABSENT ? late_inside(j, i, l) : l->time;
+		const struct late *l = &found->late.p[at];
+		g->late[i] = queued == ASSAY_MAP_ABSENT ? late_inside(t, i, l) : l->time;
 		if (g->late[i])
-			g->late_rank[i] = r->rank[j->call.p[l->last].rank];
+			g->late_rank[i] = l->last;
 		if (g->late[i] && queued != ASSAY_MAP_ABSENT)
 			g->queued[i] = ASSAY_QUEUED_OTHER_RANK;
 	}
-	assay_map_free(&by_row);
-	assay_vec_free(&found);
 }
 
-static void warn_unmatched(const struct job *j)
+static void warn_unmatched(const assay_matching *m)
 {
-	if (j->crowded)
+	if (m->crowded)
 		assay_warn(
-			j->run, "crowded_group",
+			m->run, "crowded_group",
 			"%llu collectives are called by more ranks than their group has: groups share a name and cannot be told apart; who waited in them is not said",
-			(unsigned long long)j->crowded);
-	if (j->mismatched)
+			(unsigned long long)m->crowded);
+	if (m->mismatched)
 		assay_warn(
-			j->run, "unmatched_calls",
+			m->run, "unmatched_calls",
 			"%llu of %zu calls of collectives do not end with those at their place on other ranks: the recordings leave calls out; who waited in them is not said",
-			(unsigned long long)j->mismatched, j->call.n);
+			(unsigned long long)m->mismatched, m->call.n);
 }
 
-static uint32_t rank_step_row(struct job *j, assay_map *rows, uint32_t rank, int64_t step)
+static uint32_t rank_step_row(const assay_matching *m, assay_map *rows, uint32_t rank, int64_t step)
 {
 	const uint64_t of[2] = {rank, (uint64_t)step};
 	uint32_t *slot = assay_map_at(rows, assay_hash(of, sizeof of, 5));
 	if (*slot == ASSAY_MAP_ABSENT) {
-		*slot = assay_add(&j->run->part.t, ASSAY_T_rank_step);
-		j->run->part.t.rank_step.rank[*slot] = rank;
-		j->run->part.t.rank_step.step[*slot] = step;
+		*slot = assay_add(&m->run->part.t, ASSAY_T_rank_step);
+		m->run->part.t.rank_step.rank[*slot] = rank;
+		m->run->part.t.rank_step.step[*slot] = step;
 	}
 	return *slot;
 }
@@ -507,71 +233,90 @@ static void add_if_known(int64_t *sum, int64_t v)
 }
 
 /* How late each rank came to a collective of a step: from the first arrival to its own. */
-static void add_lateness(struct job *j, assay_map *rows, const struct call *c, size_t n)
+static void add_lateness(const assay_matching *m, assay_map *rows, const assay_rank_call *c,
+			 size_t n)
 {
-	const struct call *first = c;
+	const assay_rank_call *first = c;
 	for (size_t i = 1; i < n; i++)
 		first = c[i].ts < first->ts ? &c[i] : first;
 	for (size_t i = 0; i < n; i++) {
-		int64_t step = j->run->part.t.call.step[c[i].row];
-		if (step < 0)
+		if (c[i].step < 0)
 			continue;
-		uint32_t row = rank_step_row(j, rows, c[i].rank, step);
-		add_if_known(&j->run->part.t.rank_step.late[row],
-			     wait_for(&j->run->part.t.rank, first, &c[i]));
+		uint32_t row = rank_step_row(m, rows, c[i].rank, c[i].step);
+		add_if_known(&m->run->part.t.rank_step.late[row],
+			     wait_for(&m->run->part.t.rank, first, &c[i]));
 	}
 }
 
 /* Steps of ranks that have a number, with what their devices say of them. */
-static void add_rank_steps(struct job *j, assay_map *rows)
+static void add_rank_steps(const assay_matching *m, assay_map *rows)
 {
-	assay_tables *t = &j->run->part.t;
+	assay_tables *t = &m->run->part.t;
 	for (uint32_t i = 0; i < t->step.n; i++) {
-		uint32_t rank = assay_map_get(&j->rank_of, assay_group_of(t, t->step.source[i]));
+		uint32_t rank = assay_map_get(&m->rank_of, assay_group_of(t, t->step.source[i]));
 		if (rank == ASSAY_MAP_ABSENT || t->step.number[i] < 0)
 			continue;
-		uint32_t row = rank_step_row(j, rows, rank, t->step.number[i]);
+		uint32_t row = rank_step_row(m, rows, rank, t->step.number[i]);
 		t->rank_step.dur[row] = t->step.dur[i];
 	}
 	for (uint32_t i = 0; i < t->step_time.n; i++) {
 		uint32_t step = t->step_time.step[i];
 		uint32_t rank = step < t->step.n
-					? assay_map_get(&j->rank_of,
+					? assay_map_get(&m->rank_of,
 							assay_group_of(t, t->step.source[step]))
 					: ASSAY_MAP_ABSENT;
 		if (rank == ASSAY_MAP_ABSENT || t->step.number[step] < 0)
 			continue;
-		uint32_t row = rank_step_row(j, rows, rank, t->step.number[step]);
+		uint32_t row = rank_step_row(m, rows, rank, t->step.number[step]);
 		add_if_known(&t->rank_step.exposed_comm[row], t->step_time.exposed_comm[i]);
 	}
 }
 
+/* What is said of collectives and of who waits in them. */
+static void sum_matches(const assay_matching *m, assay_map *steps, struct lates *late)
+{
+	assay_map rows = {0};
+	assay_match it;
+	assay_matches_read(&it, m, true);
+	while (assay_matches_next(&it)) {
+		if (it.n > 1) {
+			add_waits(&m->run->part.t, it.call.p, it.n);
+			add_lateness(m, steps, it.call.p, it.n);
+			find_late(&m->run->part.t, it.call.p, it.n, late);
+		}
+		add_collective(m, &rows, it.call.p, it.n);
+	}
+	assay_matches_leave(&it);
+	if (m->mismatched) {
+		assay_matches_read(&it, m, true);
+		while (assay_matches_next(&it))
+			for (size_t i = it.n; i < it.call.n; i++)
+				add_collective(m, &rows, &it.call.p[i], 1);
+		assay_matches_leave(&it);
+	}
+	finish_collectives(m->run);
+	assay_map_free(&rows);
+}
+
 void assay_ranks(assay_run *run)
 {
-	struct job j = {.run = run};
-	matches m = {0};
-	assay_map rows = {0}, steps = {0};
-	take_calls(&j);
-	find_matches(&j, &m);
-	correct_clocks(&j, &m);
-	for (size_t i = 0; i < m.n; i++) {
-		const struct call *c = &j.call.p[m.p[i].first];
-		if (m.p[i].n > 1) {
-			add_waits(&run->part.t, c, m.p[i].n);
-			add_lateness(&j, &steps, c, m.p[i].n);
-		}
-		add_collective(run, &rows, c, m.p[i].n);
-	}
-	finish_collectives(run);
-	add_rank_steps(&j, &steps);
-	name_late_ranks(&j, &m);
-	warn_unmatched(&j);
-	assay_late_causes(run);
-	assay_map_free(&rows);
+	assay_matching m;
+	assay_map steps = {0};
+	struct lates late = {0};
+	assay_matching_make(&m, run);
+	assay_rank_clocks(&m);
+	assay_matching_part(&m);
+	if (m.mismatched)
+		assay_rank_clocks(&m);
+	sum_matches(&m, &steps, &late);
+	add_rank_steps(&m, &steps);
+	name_late_ranks(&run->part.t, &late);
+	warn_unmatched(&m);
+	assay_late_causes(run, m.kinds.kind.n && m.kinds.kind.p[0].on_host);
 	assay_map_free(&steps);
-	assay_vec_free(&m);
-	assay_vec_free(&j.call);
-	assay_map_free(&j.rank_of);
+	assay_map_free(&late.by_row);
+	assay_vec_free(&late.late);
+	assay_matching_free(&m);
 }
 
 TEST(traffic_on_the_wire_follows_from_the_collective)

@@ -44,6 +44,7 @@ typedef struct assay_job {
 	size_t kernels;   /* rows of kernel when they were folded last */
 	assay_arena arena;
 	assay_vec(char *) left; /* files that are of no single process: read in full */
+	bool calls_apart;       /* as assay_run has it */
 	bool used;              /* there was a process or a file */
 } assay_job;
 bool assay_job_start(assay_job *j, const assay_report_opts *given, assay_needs needs,

@@ -197,6 +197,7 @@ static bool merge_many(struct merging *m, const assay_report_opts *opts, assay_e
 {
 	bool ok = assay_job_start(&m->job, opts, ASSAY_NEEDS_FINDINGS, err) &&
 		  say_problems(m, m->file.p[0].head.problems, err);
+	m->job.calls_apart = true; /* a report is what shards are merged for */
 	for (size_t i = 0; ok && i < m->file.n; i++)
 		ok = take_shard(m, m->file.p[i].path, err);
 	if (ok && !m->job.used)

@@ -1,14 +1,16 @@
 /* The only file that asks the system for memory. */
-#define _GNU_SOURCE /* mremap */
+#define _GNU_SOURCE /* mremap, O_TMPFILE */
 #include "base/arena.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/owner.h"
 #include "base/test.h"
@@ -256,6 +258,46 @@ void assay_pages_free(void *p)
 		free_block(&head_of(p)->block);
 }
 
+/* -1: none can be made. */
+static int nameless_file(void)
+{
+	const char *dir = getenv("TMPDIR");
+	dir = dir && *dir ? dir : P_tmpdir;
+	int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		return fd;
+	assay_arena scratch = {0};
+	char *name = assay_printf(&scratch, "%s/assay-XXXXXX", dir);
+	if ((fd = mkostemp(name, O_CLOEXEC)) >= 0)
+		unlink(name);
+	assay_arena_free(&scratch);
+	return fd;
+}
+
+void *assay_pages_on_disk(size_t bytes)
+{
+	bytes += HEAD;
+	int fd = nameless_file();
+	/* a file with holes would be a fault of the processor when the disk is full */
+	bool room = fd >= 0 && !posix_fallocate(fd, 0, (off_t)bytes);
+	pages *p = room ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+	if (fd >= 0)
+		close(fd);
+	if (p == MAP_FAILED)
+		return NULL;
+	p->bytes = p->block.mapped = bytes;
+	assay_own(&p->block);
+	return (char *)p + HEAD;
+}
+
+void assay_pages_rest(void *p, size_t from, size_t to)
+{
+	from = whole(HEAD + from, PAGE);
+	to = (HEAD + to) / PAGE * PAGE;
+	if (from < to)
+		madvise((char *)head_of(p) + from, to - from, MADV_DONTNEED);
+}
+
 void assay_pages_disown(void *p)
 {
 	assay_disown(&head_of(p)->block);
@@ -317,6 +359,21 @@ TEST(pages_keep_their_bytes_and_are_zeroed_behind_them_as_they_grow)
 	}
 	assay_pages_free(p);
 	assay_pages_free(NULL);
+	return 0;
+}
+
+TEST(pages_on_disk_keep_their_bytes_while_they_rest)
+{
+	const size_t n = 1 << 20;
+	unsigned char *p = assay_pages_on_disk(n);
+	CHECK(p && !p[0] && !p[n - 1]);
+	for (size_t i = 0; i < n; i++)
+		p[i] = (unsigned char)(i % 251);
+	assay_pages_rest(p, 0, n);
+	for (size_t i = 0; i < n; i++)
+		CHECK_EQ(p[i], i % 251);
+	assay_pages_rest(p, 5000, 5001); /* less than a page */
+	assay_pages_free(p);
 	return 0;
 }
 

@@ -26,6 +26,11 @@ void assay_arena_reset(assay_arena *a);
  * capacity costs no memory. Large ones ask for huge pages. */
 void *assay_pages_grow(void *old, size_t new_bytes);
 void assay_pages_free(void *p);
+/* So many bytes, zeroed, in a file without a name below TMPDIR: only what is looked at takes
+ * memory. They do not grow. NULL: there is no room for such a file. */
+void *assay_pages_on_disk(size_t bytes);
+/* These bytes of them are not looked at again soon. */
+void assay_pages_rest(void *p, size_t from, size_t to);
 /* It may stay when all else of a run goes. */
 void assay_pages_disown(void *p);
 

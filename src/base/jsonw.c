@@ -13,6 +13,8 @@
 #include "base/test.h"
 #include "base/utf8.h"
 
+enum { MUCH = 64 << 10 };
+
 static void put(assay_jsonw *w, const char *p, size_t n)
 {
 	assay_vec_reserve(&w->out, w->out.n + n + 1);
@@ -224,6 +226,8 @@ void assay_jsonw_close(assay_jsonw *w, char bracket)
 	*to++ = bracket;
 	written_to(w, to);
 	w->comma = true;
+	if (w->to && w->out.n >= MUCH)
+		assay_jsonw_flush(w);
 }
 
 void assay_jsonw_str(assay_jsonw *w, const char *key, assay_str s)
@@ -343,6 +347,12 @@ assay_str assay_jsonw_text(assay_jsonw *w)
 	return (assay_str){w->out.p, w->out.n};
 }
 
+void assay_jsonw_flush(assay_jsonw *w)
+{
+	fwrite(w->out.p, 1, w->out.n, w->to);
+	w->out.n = 0;
+}
+
 void assay_jsonw_free(assay_jsonw *w)
 {
 	assay_vec_free(&w->out);
@@ -404,8 +414,10 @@ bool assay_jsonw_copy(assay_jsonw *w, assay_str json, assay_arena *scratch)
 	assay_json j = assay_json_on(text, json.n + 1);
 	assay_jsonw before = *w;
 	w->compact = true;
+	w->to = NULL; /* it may have to be taken back */
 	bool ok = copy_value(w, &j, scratch, 0) && !assay_json_peek(&j) && !j.odd;
 	w->compact = before.compact;
+	w->to = before.to;
 	if (ok)
 		return true;
 	w->out.n = before.out.n;
@@ -580,5 +592,37 @@ TEST(every_byte_is_written_the_same_wherever_it_stands)
 		}
 		assay_jsonw_free(&alone);
 	}
+	return 0;
+}
+
+TEST(text_that_goes_to_a_file_is_the_text_in_memory)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	assay_jsonw kept = {0}, sent = {.to = f}, *both[] = {&kept, &sent};
+	assay_arena scratch = {0};
+	CHECK(f);
+	for (size_t b = 0; b < 2; b++) {
+		assay_jsonw_open(both[b], NULL, '[');
+		for (int64_t i = 0; i < 5000; i++) {
+			assay_jsonw_open_flat(both[b], NULL, '{');
+			assay_jsonw_i64(both[b], "number", i);
+			assay_jsonw_key(both[b], ASSAY_S("copy"));
+			if (!assay_jsonw_copy(both[b], i % 2 ? ASSAY_S("[[1], ") : ASSAY_S("[[1]]"),
+					      &scratch))
+				assay_jsonw_raw(both[b], NULL, ASSAY_S("null"));
+			assay_jsonw_close(both[b], '}');
+		}
+		assay_jsonw_close(both[b], ']');
+	}
+	CHECK(sent.out.n < kept.out.n / 2);
+	assay_jsonw_flush(&sent);
+	fclose(f);
+	CHECK(assay_str_eq(assay_jsonw_text(&kept), (assay_str){text, n}));
+	assay_arena_free(&scratch);
+	assay_jsonw_free(&kept);
+	assay_jsonw_free(&sent);
+	free(text);
 	return 0;
 }

@@ -1,9 +1,11 @@
-/* The one JSON writer: commas, nesting and escaping in one place. Text goes to memory. */
+/* The one JSON writer: commas, nesting and escaping in one place. Text goes to memory, and from
+ * there to a file where one is given. */
 #ifndef ASSAY_BASE_JSONW_H
 #define ASSAY_BASE_JSONW_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/arena.h"
 #include "base/pool.h"
@@ -15,11 +17,14 @@ typedef struct assay_jsonw {
 	bool comma;    /* a value precedes on this level */
 	bool compact;  /* no line breaks */
 	uint64_t flat; /* bit per level: written on one line */
+	FILE *to;      /* where the text goes when there is much of it; NULL: it is kept */
 } assay_jsonw;
 
 void assay_jsonw_free(assay_jsonw *w);
-/* NUL-terminated text so far. */
+/* NUL-terminated text so far, all of it where it goes to no file. */
 assay_str assay_jsonw_text(assay_jsonw *w);
+/* What is left goes to the file. */
+void assay_jsonw_flush(assay_jsonw *w);
 
 void assay_jsonw_open(assay_jsonw *w, const char *key, char bracket); /* key NULL inside arrays */
 void assay_jsonw_open_flat(assay_jsonw *w, const char *key, char bracket); /* on one line */

@@ -108,13 +108,15 @@ static bool read_rows(void *ctx, assay_run *run, char **operands, size_t n, assa
 struct wanted {
 	const assay_report_opts *opts;
 	assay_needs needs;
-	bool lean; /* spare columns are not */
+	bool lean;        /* spare columns are not */
+	bool calls_apart; /* collectives one by one are not */
 };
 
 static bool read_job(void *ctx, assay_run *run, char **operands, size_t n, assay_err *err)
 {
 	const struct wanted *w = ctx;
 	run->lean = w->lean;
+	run->calls_apart = w->calls_apart;
 	return assay_job_read(run, operands, n, w->opts, w->needs, err);
 }
 
@@ -157,7 +159,7 @@ assay_run *assay_cmd_job(char **operands, int n, const assay_report_opts *opts, 
 			 int *status)
 {
 	assay_err err = {0};
-	struct wanted w = {opts, ASSAY_NEEDS_FINDINGS, printed};
+	struct wanted w = {opts, ASSAY_NEEDS_FINDINGS, printed, true};
 	assay_run *run = assay_cmd_read_by(read_job, &w, operands, n, &err);
 	*status = run ? ASSAY_EXIT_OK : assay_cmd_status(&err);
 	return run;
@@ -196,7 +198,7 @@ assay_run *assay_cmd_events(char **operands, int n, const char *ranks, assay_nee
 			    bool printed, int *status)
 {
 	const assay_report_opts opts = {.size = sizeof opts, .ranks = ranks};
-	struct wanted w = {&opts, needs, printed};
+	struct wanted w = {&opts, needs, printed, false};
 	assay_err err = {0};
 	assay_run *run = assay_cmd_read_by(read_job, &w, operands, n, &err);
 	*status = run ? ASSAY_EXIT_OK : assay_cmd_status(&err);

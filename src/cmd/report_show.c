@@ -67,6 +67,15 @@ static void print_text(const report_show *s, const assay_run *run)
 	}
 }
 
+static void print_json(const assay_run *run)
+{
+	assay_jsonw w = {.to = stdout};
+	assay_report_json(&w, run);
+	assay_jsonw_flush(&w);
+	putchar('\n');
+	assay_jsonw_free(&w);
+}
+
 int report_show_run(const report_show *s, assay_run *run, char **operands)
 {
 	int status = ASSAY_EXIT_OK;
@@ -75,12 +84,11 @@ int report_show_run(const report_show *s, assay_run *run, char **operands)
 		status = ASSAY_EXIT_FAIL;
 	}
 	/* before the page, which derives more rows: both say the same, together or alone */
-	const char *json = s->json ? assay_run_report_json(run, NULL) : NULL;
+	if (s->json)
+		print_json(run);
 	if (s->html && !assay_cmd_page(run, operands, s->html))
 		status = ASSAY_EXIT_FAIL;
-	else if (s->json)
-		puts(json);
-	else if (!s->html)
+	if (!s->html && !s->json)
 		print_text(s, run);
 	assay_run_free(run);
 	return status;

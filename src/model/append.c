@@ -272,6 +272,22 @@ void assay_rows_append(assay_part *to, const assay_part *from, const assay_table
 	assay_split_free(&s);
 }
 
+void assay_rows_move(assay_part *to, assay_part *from, const assay_table_id *tables, size_t n,
+		     const bool *skip)
+{
+	size_t sources = to->t.source.n;
+	assay_split s;
+	assay_split_make(&s, from, tables, n);
+	choose_all(&s, skip);
+	for (size_t i = 0; i < n; i++) {
+		place_rows(&s, to, tables[i]);
+		fill_rows(&s, to, tables[i]);
+		assay_table_free(&from->t, tables[i]);
+	}
+	set_groups(&to->t.source, sources);
+	assay_split_free(&s);
+}
+
 /* Two processes, each with a call that launched a kernel. */
 static void add_processes(assay_run *run)
 {

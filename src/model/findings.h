@@ -14,5 +14,7 @@ extern const size_t assay_findings_kept_count;
  * Only strings that these rows use come along. Sources marked in skip (NULL: none) are left out;
  * kernels, warnings and issues belong to no source and all come. */
 void assay_findings_append(assay_part *to, const assay_part *from, const bool *skip);
+/* The same, and `from` has them no more: many are not held twice. */
+void assay_findings_move(assay_part *to, assay_part *from, const bool *skip);
 
 #endif

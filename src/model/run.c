@@ -7,6 +7,7 @@
 
 #include "base/test.h"
 #include "base/turns.h"
+#include "model/kept_calls.h"
 #include "names/copies.h"
 
 const assay_issue_info assay_issue_infos[ASSAY_ISSUE_COUNT] = {
@@ -409,6 +410,7 @@ void assay_run_free(assay_run *run)
 	assay_owner *owner = run->owner;
 	if (!owner || !assay_owner_is_lost(owner)) {
 		assay_part_free(&run->part);
+		assay_kept_calls_free(run->kept_calls);
 		assay_arena a = run->arena; /* the run itself lives in it */
 		assay_arena_free(&a);
 	}

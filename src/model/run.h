@@ -39,9 +39,12 @@ struct assay_run {
 	bool analyzed;
 	bool lean; /* nobody will ask for spare columns, nor for arrows that correlation ids tell:
 		    * readers may leave them out */
+	bool calls_apart;    /* nobody will ask for single collectives of ranks without events: they
+			      * need not be rows */
 	bool for_hta;        /* written for HTA: waits that were found count as work there */
 	uint32_t report_top; /* kernels listed in the report */
 	uint32_t in_full;    /* sources that have events, the first ones; 0: all of them */
+	struct assay_kept_calls *kept_calls; /* of sources without events; NULL: none */
 	/* Called now and then while a long input is read; NULL for silence. */
 	void (*progress)(void *ctx, const char *path, uint64_t done, uint64_t total);
 	void *progress_ctx;
