@@ -186,6 +186,8 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	     idle = needs_idle_time(needs);
 	assay_index calls = {.mixed = false};
 	*out = (assay_halfway){.order = {0}};
+	if (idle)
+		assay_join_lines(run);
 	assay_calls_index(&run->part.t, &calls);
 	assay_link_by(run, &calls);
 	if (all)

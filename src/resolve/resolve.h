@@ -5,6 +5,10 @@
 #include "base/index.h"
 #include "model/run.h"
 
+/* By track: the line with the spans of the same thread, else itself; false: all are themselves. */
+bool assay_threads_of_lines(const assay_run *run, uint32_t *thread);
+/* Calls of a thread that has two lines go on the line of its spans. */
+void assay_join_lines(assay_run *run);
 /* Fills the launch table: which call caused each GPU row. Counts unlinked ones. */
 void assay_link(assay_run *run);
 /* With what assay_calls_index() gave. */

@@ -217,10 +217,9 @@ static int64_t *closed_lengths(const assay_host_table *host)
 static void order_rows(scopes *s)
 {
 	assay_tables *t = s->t;
-	if (!s->rows)
-		s->rows = assay_pages_grow(NULL, rows_bytes(s));
+	s->rows = assay_pages_grow(NULL, rows_bytes(s));
 	assay_vec_reserve(&s->first, t->track.n + 1);
-	assay_group_rows_in(s->rows, s->first.p, t->host.n, t->host.track, s->thread.p, t->track.n);
+	assay_group_rows_in(s->rows, s->first.p, t->host.n, t->host.track, s->thread, t->track.n);
 	int64_t *length = closed_lengths(&t->host);
 	for (size_t i = 0; i < t->track.n; i++)
 		assay_sort_spans(s->rows + s->first.p[i], s->first.p[i + 1] - s->first.p[i],
@@ -328,8 +327,8 @@ static void free_all(scopes *s)
 	assay_vec_free(&s->forward_track);
 	assay_vec_free(&s->call_forward);
 	assay_pages_free(s->rows);
+	assay_pages_free(s->thread);
 	assay_vec_free(&s->first);
-	assay_vec_free(&s->thread);
 	assay_vec_free(&s->stack);
 	assay_vec_free(&s->started);
 	assay_vec_free(&s->alloc_rows);
@@ -355,11 +354,9 @@ void assay_scopes(assay_run *run, const assay_scope_opts *opts)
 	find_ends(&s);
 	scopes_index_forward(&s);
 	scopes_index_allocs(&s);
-	for (uint32_t i = 0; i < t->track.n; i++)
-		*assay_push(&s.thread) = i;
+	s.thread = assay_pages_grow(NULL, (t->track.n + 1) * sizeof *s.thread);
+	assay_threads_of_lines(run, s.thread);
 	order_rows(&s);
-	if (scopes_join_lines(&s))
-		order_rows(&s);
 	walk_threads(&s);
 	if (!s.opts.exact)
 		scopes_hand_over(&s);

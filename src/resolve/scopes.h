@@ -49,9 +49,9 @@ typedef struct scopes {
 	assay_vec(uint32_t) call_forward;  /* by row of host: forward operator of what it calls */
 	assay_map marked;                  /* name of a marker -> row of marked_ops */
 	assay_vec(struct marked_op) marked_ops;
-	assay_vec(uint32_t) thread; /* by track: the one its rows are walked with */
-	uint32_t *rows;             /* of host, thread after thread, by start; longest first */
-	assay_vec(size_t) first;    /* by track: index in rows; one behind the last */
+	uint32_t *thread;        /* by track: the one its rows are walked with */
+	uint32_t *rows;          /* of host, thread after thread, by start; longest first */
+	assay_vec(size_t) first; /* by track: index in rows; one behind the last */
 	assay_vec(struct frame) stack;
 	assay_vec(struct started) started; /* of the thread being walked, by start */
 	assay_vec(uint32_t) alloc_rows;    /* by thread, then by time */
@@ -88,9 +88,6 @@ uint8_t scopes_how(const scopes *s, uint32_t scope);
 
 /* scopes_handed.c: what a thread did while another one waited for it in a range. */
 void scopes_hand_over(scopes *s);
-
-/* scopes_joined.c: lines that are one thread, in thread; false when there are none. */
-bool scopes_join_lines(scopes *s);
 
 /* scopes_graphs.c: work of graphs, below the scope of its launch. */
 void scopes_of_graphs(scopes *s);
