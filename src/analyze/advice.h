@@ -2,7 +2,7 @@
 #ifndef ASSAY_ANALYZE_ADVICE_H
 #define ASSAY_ANALYZE_ADVICE_H
 
-#include "analyze/window.h"
+#include "analyze/finding.h"
 
 typedef struct assay_advice {
 	const char *id, *what, *fix; /* what: "... takes" stands before the time in a sentence */
@@ -32,5 +32,8 @@ static inline int64_t assay_advice_total(const assay_advice *v)
 
 /* Those above 1 % of the window, in no order. Needs call_part and lone_kernel. */
 void assay_advices_find(assay_advices *out, const assay_run *run, const assay_window *w);
+
+/* Its fix, or one that suits the program better. */
+const char *assay_remedy_for(const assay_run *run, const assay_find_ctx *c, const assay_advice *v);
 
 #endif

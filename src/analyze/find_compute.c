@@ -80,39 +80,11 @@ static bool is_advice(const char *id, int advice)
 	return !strcmp(id, assay_advice_name[advice]);
 }
 
-/* PyTorch's scaled_dot_product_attention in pieces: since 2.5 its softmax looks for rows without
- * anything to attend to, which nothing else does. */
-static bool has_math_attention(const assay_run *run)
-{
-	const assay_kernel_table *k = &run->part.t.kernel;
-	for (size_t i = 0; i < k->n; i++)
-		if (assay_str_find(assay_text(run, k->name[i]), "isneginf_kernel") >= 0)
-			return true;
-	return false;
-}
-
-/* Compilers fuse what they see. */
-static const char *fix_of(const assay_run *run, const assay_find_ctx *c, const assay_advice *v)
-{
-	if (is_advice(v->id, ASSAY_ADVICE_EAGER) && has_math_attention(run))
-		return "scaled_dot_product_attention runs its math backend: no sdpa_kernel(SDPBackend.MATH) or enable_flash_sdp(False), inputs in bfloat16 or float16, a mask that fused kernels take";
-	if (is_advice(v->id, ASSAY_ADVICE_FP32) && c->framework == ASSAY_FRAMEWORK_JAX)
-		return "no precision=\"highest\"; jax.default_matmul_precision(\"tensorfloat32\"), or bfloat16 arrays";
-	if (!is_advice(v->id, ASSAY_ADVICE_CHAIN))
-		return v->fix;
-	return c->framework == ASSAY_FRAMEWORK_COMPILED
-		       ? "bring it into the compiled part: graph breaks (torch._dynamo.explain), custom operators; else fused kernels for it"
-	       : c->framework == ASSAY_FRAMEWORK_JAX ? "jit the whole step, so that XLA sees it"
-	       : c->framework == ASSAY_FRAMEWORK_ANY
-		       ? "one kernel that reads and writes once (cupy.fuse, an ElementwiseKernel, Triton, Numba)"
-		       : v->fix;
-}
-
 static void add_advice(const assay_run *run, const assay_find_ctx *c, const assay_advice *v)
 {
 	const double by_name_only = 0.8;
 	assay_found f = {.id = v->id,
-			 .fix = fix_of(run, c, v),
+			 .fix = assay_remedy_for(run, c, v),
 			 .total = assay_advice_total(v),
 			 .confidence =
 				 v->confidence * (v->shape != ASSAY_NO_ROW ? 1 : by_name_only)};
