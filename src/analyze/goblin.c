@@ -25,11 +25,6 @@ static const char *const flag_words[FLAGS][WORDS_MAX] = {
 	[BF16] = {"bf16", "bfloat16"},
 };
 
-static bool is_letter_or_digit(char c)
-{
-	return assay_is_letter(c) || assay_is_digit(c);
-}
-
 /* Bytes of text from at that the word covers, or 0. */
 static size_t word_length(assay_str text, size_t at, const char *word)
 {
@@ -51,11 +46,11 @@ static size_t word_length(assay_str text, size_t at, const char *word)
 static bool has_word(assay_str text, name_flag flag)
 {
 	for (size_t at = 0; at < text.n; at++) {
-		if (at && is_letter_or_digit(text.p[at - 1]))
+		if (at && assay_is_letter_or_digit(text.p[at - 1]))
 			continue;
 		for (const char *const *w = flag_words[flag]; *w; w++) {
 			size_t n = word_length(text, at, *w);
-			if (n && (at + n == text.n || !is_letter_or_digit(text.p[at + n])))
+			if (n && (at + n == text.n || !assay_is_letter_or_digit(text.p[at + n])))
 				return true;
 		}
 	}

@@ -363,10 +363,7 @@ bool assay_hta_queue_call(assay_str name)
 		"cuLaunchKernelEx", "cudaMemcpyAsync",          "cudaMemsetAsync",
 		"hipLaunchKernel",  "hipExtModuleLaunchKernel", "hipMemcpyAsync",
 		"hipMemsetAsync",   "hipMemcpyWithStream"};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(calls); i++)
-		if (assay_str_is(name, calls[i]))
-			return true;
-	return false;
+	return assay_str_is_any(name, calls, ASSAY_COUNT_OF(calls));
 }
 
 struct change {

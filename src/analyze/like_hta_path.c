@@ -101,10 +101,7 @@ static bool is_blocking(assay_str name)
 					    "cudaEventSynchronize",
 					    "cudaMemcpy",
 					    "cudaMemcpyAsync"};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(calls); i++)
-		if (assay_str_is(name, calls[i]))
-			return true;
-	return false;
+	return assay_str_is_any(name, calls, ASSAY_COUNT_OF(calls));
 }
 
 /* A row of host in the window; zero lengths are left out. */

@@ -54,11 +54,6 @@ static bool memory_fits(const struct device *d, double gb)
 	return gb <= 0 || (gb >= d->memory_from * 0.9 && gb <= d->memory_to * 1.08);
 }
 
-static bool is_word_char(char c)
-{
-	return assay_is_letter(c) || assay_is_digit(c);
-}
-
 /* As whole words: an L40 is no L4, a GB200 no B200. */
 static bool has_words(assay_str name, const char *words)
 {
@@ -68,8 +63,8 @@ static bool has_words(assay_str name, const char *words)
 		if (at < 0)
 			return false;
 		size_t begin = from + (size_t)at, end = begin + strlen(words);
-		if ((!begin || !is_word_char(name.p[begin - 1])) &&
-		    (end == name.n || !is_word_char(name.p[end])))
+		if ((!begin || !assay_is_letter_or_digit(name.p[begin - 1])) &&
+		    (end == name.n || !assay_is_letter_or_digit(name.p[end])))
 			return true;
 		from = begin + 1;
 	}

@@ -14,6 +14,11 @@ static inline bool assay_is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+static inline bool assay_is_letter_or_digit(char c)
+{
+	return assay_is_letter(c) || assay_is_digit(c);
+}
+
 static inline char assay_fold(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;

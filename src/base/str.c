@@ -352,6 +352,30 @@ uint64_t assay_hash(const void *data, size_t n, uint64_t seed)
 	return mix(a ^ load64(last), b ^ k0);
 }
 
+bool assay_str_is_any(assay_str s, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (assay_str_is(s, words[i]))
+			return true;
+	return false;
+}
+
+bool assay_str_starts_any(assay_str s, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (assay_str_starts(s, words[i]))
+			return true;
+	return false;
+}
+
+bool assay_str_has_any(assay_str s, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (assay_str_find(s, words[i]) >= 0)
+			return true;
+	return false;
+}
+
 TEST(numbers_are_put_as_printf_does)
 {
 	const int64_t v[] = {0, 7, -7, 10, 99, 100, -12345678, INT64_MAX, INT64_MIN};
@@ -470,5 +494,18 @@ TEST(digits_at_both_ends_are_counted)
 	CHECK(assay_str_is_hex(ASSAY_S("0123456789abcdef"), 7, 40));
 	CHECK(!assay_str_is_hex(ASSAY_S("ABCDEF0"), 7, 40) &&
 	      !assay_str_is_hex(ASSAY_S("abc"), 7, 40));
+	return 0;
+}
+
+TEST(words_are_looked_for_in_lists)
+{
+	static const char *const words[] = {"one", "two"};
+	CHECK(assay_str_is_any(ASSAY_S("two"), words, 2) &&
+	      !assay_str_is_any(ASSAY_S("tw"), words, 2));
+	CHECK(!assay_str_is_any(ASSAY_S("two"), words, 1));
+	CHECK(assay_str_starts_any(ASSAY_S("two more"), words, 2) &&
+	      !assay_str_starts_any(ASSAY_S("the one"), words, 2));
+	CHECK(assay_str_has_any(ASSAY_S("the one"), words, 2) &&
+	      !assay_str_has_any(ASSAY_S("the"), words, 2));
 	return 0;
 }

@@ -44,6 +44,10 @@ static inline bool assay_str_is(assay_str a, const char *z)
 
 bool assay_str_starts(assay_str s, const char *prefix);
 bool assay_str_ends(assay_str s, const char *suffix);
+/* Whether it is, begins with or holds one of n words. */
+bool assay_str_is_any(assay_str s, const char *const *words, size_t n);
+bool assay_str_starts_any(assay_str s, const char *const *words, size_t n);
+bool assay_str_has_any(assay_str s, const char *const *words, size_t n);
 assay_str assay_str_folder(assay_str path); /* up to the last slash, with it */
 assay_str assay_str_file(assay_str path);   /* the rest */
 static inline const char *assay_file_name(const char *path)

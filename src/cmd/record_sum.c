@@ -134,10 +134,7 @@ bool assay_record_write(const recording *r, const record_args *a, const assay_ru
 static bool is_told_anew(assay_str key)
 {
 	static const char *const keys[] = {"rings", "recovered", "counts", "losses", "ledger"};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(keys); i++)
-		if (assay_str_is(key, keys[i]))
-			return true;
-	return false;
+	return assay_str_is_any(key, keys, ASSAY_COUNT_OF(keys));
 }
 
 bool assay_record_complete(const recording *r, assay_str before, const assay_run *run,

@@ -255,10 +255,7 @@ bool assay_env_is_commit(const char *path)
 	static const char *const words[] = {"commit", "tweak", "git", "source_head", "srcversion"};
 	const char *given = given_name(path);
 	assay_str field = given ? (assay_str){path, (size_t)(given - path)} : assay_str_of(path);
-	for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++)
-		if (assay_str_find(field, words[i]) >= 0)
-			return true;
-	return false;
+	return assay_str_has_any(field, words, ASSAY_COUNT_OF(words));
 }
 
 void assay_env_classify(const char *path, assay_env_group *group, const char **why)

@@ -7,10 +7,7 @@
 static bool names_machine(assay_str key)
 {
 	static const char *const keys[] = {"host_name", "hostname", "host", "node.hostname"};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(keys); i++)
-		if (assay_str_is(key, keys[i]))
-			return true;
-	return false;
+	return assay_str_is_any(key, keys, ASSAY_COUNT_OF(keys));
 }
 
 assay_str assay_machine_in_fact(const assay_run *run, size_t meta)

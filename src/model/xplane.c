@@ -26,10 +26,7 @@ static bool name_is_derived(assay_str name)
 	ptrdiff_t from = assay_str_find(name, " - from #");
 	if (from >= 0)
 		name.n = (size_t)from;
-	for (size_t i = 0; i < ASSAY_COUNT_OF(derived_names); i++)
-		if (assay_str_is(name, derived_names[i]))
-			return true;
-	return false;
+	return assay_str_is_any(name, derived_names, ASSAY_COUNT_OF(derived_names));
 }
 
 bool xplane_line_is_derived(int64_t id, assay_str name)
@@ -45,10 +42,7 @@ bool xplane_is_label(assay_str stat)
 {
 	static const char *const names[] = {"hlo_op",     "hlo_module", "tf_op",
 					    "program_id", "flops",      "bytes_accessed"};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++)
-		if (assay_str_is(stat, names[i]))
-			return true;
-	return false;
+	return assay_str_is_any(stat, names, ASSAY_COUNT_OF(names));
 }
 
 void xplane_find_xla(const assay_run *run, bool *xla)

@@ -94,10 +94,7 @@ assay_word assay_word_of_function(assay_str function)
 bool assay_is_no_name(assay_str call)
 {
 	static const char *const words[] = {"", "INVALID", "unknown", "Unknown", "<unknown>"};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++)
-		if (assay_str_is(call, words[i]))
-			return true;
-	return false;
+	return assay_str_is_any(call, words, ASSAY_COUNT_OF(words));
 }
 
 int64_t assay_number_in(assay_str name)

@@ -115,10 +115,7 @@ static bool is_ld_script(assay_window *m)
 	static const char *const starts[] = {"/* GNU ld script", "INPUT", "GROUP", "OUTPUT_FORMAT"};
 	assay_window_need(m, 0, 64);
 	assay_str s = assay_str_trim((assay_str){(const char *)m->p, m->n < 64 ? m->n : 64});
-	for (size_t i = 0; i < ASSAY_COUNT_OF(starts); i++)
-		if (assay_str_starts(s, starts[i]))
-			return true;
-	return false;
+	return assay_str_starts_any(s, starts, ASSAY_COUNT_OF(starts));
 }
 
 /* Slot of the file in the by-identity map; a database may hold a million files. */

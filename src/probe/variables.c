@@ -47,10 +47,7 @@ static bool is_listed(const assay_pairs *p, assay_str name)
 
 static bool by_prefix(assay_str name)
 {
-	for (size_t i = 0; i < ASSAY_COUNT_OF(prefixes); i++)
-		if (assay_str_starts(name, prefixes[i]))
-			return true;
-	return false;
+	return assay_str_starts_any(name, prefixes, ASSAY_COUNT_OF(prefixes));
 }
 
 static void sort_from(assay_pairs *p, size_t from)

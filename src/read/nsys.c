@@ -377,10 +377,7 @@ static bool is_dull(assay_str table)
 					     "NIC_ID_MAP",
 					     "GENERIC_EVENT_SOURCES",
 					     "GENERIC_EVENT_TYPE"};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(starts); i++)
-		if (assay_str_starts(table, starts[i]))
-			return true;
-	return false;
+	return assay_str_starts_any(table, starts, ASSAY_COUNT_OF(starts));
 }
 
 static void read_all(nsys *n)

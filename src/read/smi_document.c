@@ -450,10 +450,7 @@ static bool is_json(assay_str head)
 		       assay_str_find(head, " (W)\"") >= 0 || assay_str_find(head, " (B)\"") >= 0;
 	if (assay_str_find(head, "\"gpu\"") < 0 || assay_str_find(head, "\"traceEvents\"") >= 0)
 		return false;
-	for (size_t i = 0; i < ASSAY_COUNT_OF(amd); i++)
-		if (assay_str_find(head, amd[i]) >= 0)
-			return true;
-	return false;
+	return assay_str_has_any(head, amd, ASSAY_COUNT_OF(amd));
 }
 
 static int document_sniff(assay_str head)

@@ -19,10 +19,7 @@ static bool is_plane_name(assay_str s)
 {
 	static const char *const starts[] = {"/host:",    "/device:", XPLANE_TASK,
 					     "Host CPUs", "Syscalls", "#Chip"};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(starts); i++)
-		if (assay_str_starts(s, starts[i]))
-			return true;
-	return false;
+	return assay_str_starts_any(s, starts, ASSAY_COUNT_OF(starts));
 }
 
 static bool plane_has_name(assay_str message)
@@ -375,10 +372,7 @@ static bool is_host_plane(assay_str name)
 {
 	static const char *const names[] = {XPLANE_HOST, "/host:CUPTI", "/host:ROCTRACER",
 					    "/host:NVTX-CUPTI", "/host:python-tracer"};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++)
-		if (assay_str_starts(name, names[i]))
-			return true;
-	return false;
+	return assay_str_starts_any(name, names, ASSAY_COUNT_OF(names));
 }
 
 /* The number behind a plane's name; ids are missing in some files. */

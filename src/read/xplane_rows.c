@@ -392,10 +392,7 @@ static const char *const runtime_words[] = {
 
 bool xplane_name_is_runtime(assay_str name)
 {
-	for (size_t i = 0; i < ASSAY_COUNT_OF(runtime_words); i++)
-		if (assay_str_find(name, runtime_words[i]) >= 0)
-			return true;
-	return false;
+	return assay_str_has_any(name, runtime_words, ASSAY_COUNT_OF(runtime_words));
 }
 
 static bool starts_call(assay_str name, const char *prefix)

@@ -194,10 +194,7 @@ bool xplane_left_out(assay_str key)
 {
 	static const char *const names[] = {"group_id", "flow",           "step_name",
 					    "is_eager", "dynamic_shared", "occ_pct"};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(names); i++)
-		if (assay_str_is(key, names[i]))
-			return true;
-	return false;
+	return assay_str_is_any(key, names, ASSAY_COUNT_OF(names));
 }
 
 /* xprof reads these from the unsigned slot only. */
