@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "analyze/repeat_pauses.h"
+#include "analyze/repeat_doubt.h"
 #include "base/compare.h"
 #include "base/median.h"
 #include "base/sort.h"
@@ -581,6 +581,16 @@ static bool drop_start(const assay_gpu_table *gpu, struct device_work *w)
 	return true;
 }
 
+/* Says what speaks against steps that were found, if anything does. */
+static void doubt_steps(assay_run *run, const rows *work, size_t steps)
+{
+	if (assay_may_be_layers(run, work, steps))
+		assay_warn(
+			run, "layers",
+			"what repeats %zu times may be a layer and not a step: nothing in it is done once a step (an update, a loss, a look-up, a value read back)",
+			steps);
+}
+
 static void source_steps(assay_run *run, const assay_order *order, const assay_order_device *dev)
 {
 	const assay_gpu_table *gpu = &run->part.t.gpu;
@@ -590,8 +600,11 @@ static void source_steps(assay_run *run, const assay_order *order, const assay_o
 		if (gpu->kind[order->row[i]] == ASSAY_GPU_KERNEL)
 			*assay_push(&w.kernels) = order->row[i];
 	}
+	size_t before = run->part.t.step.n;
 	if (!find_steps(run, order, dev, &w) && drop_start(gpu, &w))
 		find_steps(run, order, dev, &w);
+	if (run->part.t.step.n > before)
+		doubt_steps(run, &w.all, run->part.t.step.n - before);
 	assay_vec_free(&w.kernels);
 	assay_vec_free(&w.all);
 }
