@@ -96,7 +96,7 @@ function laneMenu(timelines) {
 function pathButton(timelines) {
 	const having = timelines.filter((t) => stretchesOf(t.data));
 	const button = el("button", {
-		type: "button", title: "what the length of a step hangs on (C)", "aria-pressed": "false",
+		type: "button", title: "what the length of a step depends on (C)", "aria-pressed": "false",
 		onclick: () => {
 			const on = !having.some((t) => t.path);
 			having.forEach((t) => togglePath(t, on));

@@ -1,4 +1,4 @@
-// The critical path: what the length of a step hangs on, as a line over the lanes and as tables.
+// The critical path: what the length of a step depends on, as a line over the lanes and as tables.
 import { bar, legend } from "./bars.js";
 import { countColumn, momentColumn, shareColumn, timeColumn } from "./columns.js";
 import { markOf } from "./data.js";

@@ -6,8 +6,8 @@
 
 typedef struct assay_advice {
 	const char *id, *what, *fix; /* what: "... takes" stands before the time in a sentence */
-	/* ns of the window; no two advices sell the same: time of kernels, of copies within the
-	 * device and of the device's waits between them */
+	/* ns of the window; no two pieces of advice count the same: time of kernels, of copies
+	 * within the device and of the device's waits between them */
 	int64_t compute, copies, gaps;
 	int64_t least, most;  /* of compute and copies, what goes for sure and at best */
 	uint64_t calls, lone; /* of operators; kernels judged by their names */

@@ -24,7 +24,7 @@ bool assay_path_window_find(const assay_run *run, uint32_t group, int64_t step,
 /* Fails: there is no event that a path could lead through. */
 bool assay_path_nothing(assay_err *err);
 
-/* Where the window lies in times of the graph, and the node its end hangs on. */
+/* Where the window lies in times of the graph, and the node its end depends on. */
 typedef struct assay_path_bounds {
 	int64_t from, to;
 	uint32_t last; /* node */

@@ -2,7 +2,7 @@
  *
  * A frame is the place to return to: an entry of the library, a thread, a callback of SQLite. What
  * is open between a frame and the failure (files, databases, locks, threads) has said how it is
- * undone; memory hangs on the owner of the frame, a run, and goes with it. So nothing in between
+ * undone; memory belongs to the owner of the frame, a run, and goes with it. So nothing in between
  * looks at allocations, and nothing is left behind. Frames and undos are of one thread each. */
 #ifndef ASSAY_BASE_OWNER_H
 #define ASSAY_BASE_OWNER_H

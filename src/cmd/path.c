@@ -1,4 +1,4 @@
-/* assay path: what the length of a step hangs on, and what it would be otherwise. */
+/* assay path: what the length of a step depends on, and what it would be otherwise. */
 #include <string.h>
 
 #include "analyze/like_hta.h"
@@ -102,7 +102,7 @@ static const assay_opt path_opts[] = {
 };
 
 static const assay_example path_examples[] = {
-	{"assay path demo/train.json.gz", "what the median step hangs on"},
+	{"assay path demo/train.json.gz", "what the median step depends on"},
 	{"assay path --step 5 --what-if 'gemm=0.5x' demo/train.json.gz",
 	 "step 5 with matrix products twice as fast"},
 	{"assay path --what-if 'launch_latency=0' --what-if 'op=0.5x' demo/train.json.gz",
