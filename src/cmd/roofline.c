@@ -1,4 +1,6 @@
 /* assay roofline: operators against what the device can do. */
+#include <unistd.h>
+
 #include "base/output.h"
 #include "cmd/cmd.h"
 #include "render/roofline.h"
@@ -23,6 +25,8 @@ static bool write_picture(const assay_run *run, const char *path,
 	return false;
 }
 
+enum { WHOLE = 4096 }; /* columns of what no terminal shows */
+
 static int roofline_run(const void *args, char **operands, int n)
 {
 	const struct roofline_args *a = args;
@@ -34,7 +38,8 @@ static int roofline_run(const void *args, char **operands, int n)
 	bool ok = (!a->svg || write_picture(run, a->svg, assay_roofline_svg)) &&
 		  (!a->html || write_picture(run, a->html, assay_roofline_html));
 	if (!a->svg && !a->html)
-		assay_roofline_text(stdout, run, (uint32_t)a->top);
+		assay_roofline_text(stdout, run, (uint32_t)a->top,
+				    isatty(STDOUT_FILENO) ? assay_cmd_terminal().width : WHOLE);
 	assay_run_free(run);
 	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
 }

@@ -437,9 +437,13 @@ void assay_first_screen(assay_printout *p)
 	print_split(p);
 	print_words(p, "Why", why);
 	left -= print_findings(p, left - LEAST_TOP);
+	const char *unknown = left > LEAST_TOP ? assay_ops_unknown(p->run) : NULL;
+	left -= unknown != NULL;
 	print_top(p, left < MOST_TOP ? left : MOST_TOP);
 	if (work)
 		print_words(p, "Work", work);
+	else if (unknown)
+		print_line(p, "Work", assay_printf(&p->scratch, "unknown: %s", unknown));
 	if (copies)
 		print_line(p, "Copies", copies);
 	print_words(p, "Trust", trust);

@@ -283,6 +283,44 @@ static void print_phases(assay_printout *p)
 				h->span[i] > 0 ? h->tokens[i] / (double)h->span[i] * 1e9 : 0));
 }
 
+const char *assay_ops_unknown(const assay_run *run)
+{
+	const assay_tables *t = &run->part.t;
+	if (!t->roof.n || t->roof.coverage[0] > 0 || !t->kernel.n)
+		return NULL;
+	for (size_t i = 0; i < t->op_shape.n; i++)
+		if (strpbrk(assay_z(run, t->op_shape.dims[i]), "123456789"))
+			return "no operator here has a model of its work";
+	return t->operator.n ? "operators were recorded without shapes (record_shapes=True)"
+			     : "no operators were recorded, and kernels do not tell sizes";
+}
+
+/* Behind the shapes, for calls of the same shapes differ in them. */
+static const char *short_types(const assay_run *run, uint32_t shape, assay_arena *a)
+{
+	static const char *const no_type[] = {"", "Scalar", "ScalarList", "TensorList"};
+	assay_str rest = assay_text(run, run->part.t.op_shape.types[shape]);
+	const char *out = "";
+	for (bool inside = false; rest.n; inside = !inside) {
+		assay_str word = assay_str_cut(&rest, '"');
+		if (assay_str_starts(word, "c10::"))
+			word = (assay_str){word.p + 5, word.n - 5};
+		if (inside && !assay_str_is_any(word, no_type, ASSAY_COUNT_OF(no_type)))
+			out = assay_printf(a, "%s %s", out, assay_fmt_safe(a, word));
+	}
+	return out;
+}
+
+const char *assay_shape_label(const assay_run *run, uint32_t shape, assay_arena *a)
+{
+	const assay_op_shape_table *s = &run->part.t.op_shape;
+	assay_str dims = assay_text(run, s->dims[shape]);
+	return assay_printf(a, "%s%s%s%s%s", assay_fmt_safe(a, assay_text(run, s->name[shape])),
+			    dims.n ? " " : "", dims.n ? assay_fmt_safe(a, dims) : "",
+			    short_types(run, shape, a),
+			    s->flags[shape] & ASSAY_OP_GRAPH ? " (graph)" : "");
+}
+
 /* Columns before the name. */
 enum { OP_NAME = 54 };
 
@@ -305,10 +343,7 @@ static void print_shape(assay_printout *p, uint32_t r)
 	char t[ASSAY_FMT], n[ASSAY_FMT];
 	bool wrong = s->flags[r] & ASSAY_OP_OVER_PEAK;
 	double ns = (double)s->busy[r] / (double)s->calls[r];
-	const char *name = assay_printf(&p->scratch, "%s %s%s",
-					assay_fmt_safe(&p->scratch, assay_text(p->run, s->name[r])),
-					assay_fmt_safe(&p->scratch, assay_text(p->run, s->dims[r])),
-					s->flags[r] & ASSAY_OP_GRAPH ? "(graph)" : "");
+	const char *name = assay_shape_label(p->run, r, &p->scratch);
 	fprintf(p->out, "  %8s %6s %7s %7s %5s %11s  %s\n", assay_fmt_time(t, s->busy[r]), "",
 		assay_fmt_count(n, s->calls[r]),
 		rate(&p->scratch, wrong ? NAN : s->flops[r], ns, 1e12),

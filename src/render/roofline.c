@@ -6,6 +6,7 @@
 #include "base/fmt.h"
 #include "base/sort.h"
 #include "base/test.h"
+#include "render/ops.h"
 
 enum { WIDTH = 960, HEIGHT = 580, LEFT = 70, RIGHT = 20, TOP_EDGE = 62, BOTTOM = 50, LISTED = 20 };
 enum { LABELS = 12, LABEL_CHARS = 36 };
@@ -392,17 +393,20 @@ void assay_roofline_html(FILE *out, const assay_run *run)
 	fputs("</body></html>\n", out);
 }
 
-void assay_roofline_text(FILE *out, const assay_run *run, uint32_t top)
+void assay_roofline_text(FILE *out, const assay_run *run, uint32_t top, size_t width)
 {
+	enum { NAME = 52 }; /* columns before it */
 	const assay_op_shape_table *s = &run->part.t.op_shape;
 	const assay_roof_table *r = &run->part.t.roof;
 	assay_arena scratch = {0};
 	size_t n;
 	const point *p = points_of(run, &scratch, &n);
+	const char *unknown = assay_ops_unknown(run);
 	char t[ASSAY_FMT];
 	fprintf(out, "rates: %s\n", r->n ? assay_z(run, r->how[0]) : "no GPU work in this input");
 	if (!n)
-		fprintf(out, "no operators whose work is known\n");
+		fprintf(out, "no operators whose work is known%s%s\n", unknown ? ": " : "",
+			unknown ? unknown : "");
 	else
 		fprintf(out, "%10s %10s %10s %8s  %-8s %s\n", "GPU time", "FLOP/byte", "TFLOP/s",
 			"of bound", "bound", "operator with shapes");
@@ -412,11 +416,10 @@ void assay_roofline_text(FILE *out, const assay_run *run, uint32_t top)
 		char share[16] = "";
 		if (!isnan(s->bound_ns[row]))
 			snprintf(share, sizeof share, "%.0f%%", 100 * s->bound_ns[row] / mean);
-		fprintf(out, "%10s %10.2f %10.3f %8s  %-8s %s %s\n",
-			assay_fmt_time(t, s->busy[row]), p[i].intensity, p[i].rate * 1e-12, share,
+		fprintf(out, "%10s %10.2f %10.3f %8s  %-8s %s\n", assay_fmt_time(t, s->busy[row]),
+			p[i].intensity, p[i].rate * 1e-12, share,
 			s->bound[row] ? assay_bound_name[s->bound[row]] : "",
-			assay_fmt_safe(&scratch, assay_text(run, s->name[row])),
-			assay_fmt_safe(&scratch, assay_text(run, s->dims[row])));
+			assay_cut(&scratch, assay_shape_label(run, row, &scratch), width - NAME));
 	}
 	assay_arena_free(&scratch);
 }

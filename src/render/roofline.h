@@ -11,7 +11,7 @@
 void assay_roofline_svg(FILE *out, const assay_run *run);
 /* The same SVG in a page of its own. */
 void assay_roofline_html(FILE *out, const assay_run *run);
-/* One row a shape, most time first; top 0 is 20. */
-void assay_roofline_text(FILE *out, const assay_run *run, uint32_t top);
+/* One row a shape, most time first, in lines of this width; top 0 is 20. */
+void assay_roofline_text(FILE *out, const assay_run *run, uint32_t top, size_t width);
 
 #endif
