@@ -32,6 +32,27 @@ static bool sections_known(const char *cmd, const report_show *s)
 	return true;
 }
 
+/* Options of the text beside something else that is written instead of it. */
+static bool text_is_wanted(const char *cmd, const report_show *s)
+{
+	const char *instead = s->json ? "json" : s->html ? "html" : s->markdown ? "markdown" : NULL;
+	const struct {
+		const char *name;
+		bool given;
+	} of_text[] = {
+		{"section", s->section.n},
+		{"verbose", s->verbose},
+		{"full-names", s->full_names},
+	};
+	for (size_t i = 0; instead && i < ASSAY_COUNT_OF(of_text); i++)
+		if (of_text[i].given) {
+			assay_say("assay %s: --%s means nothing to --%s", cmd, of_text[i].name,
+				  instead);
+			return false;
+		}
+	return true;
+}
+
 bool report_show_fits(const char *cmd, const report_show *s)
 {
 	bool page = s->html && !strcmp(s->html, "-");
@@ -41,7 +62,7 @@ bool report_show_fits(const char *cmd, const report_show *s)
 			  s->markdown ? "--markdown" : "--json");
 		return false;
 	}
-	return sections_known(cmd, s);
+	return sections_known(cmd, s) && text_is_wanted(cmd, s);
 }
 
 static void print_text(const report_show *s, const assay_run *run)

@@ -75,6 +75,9 @@ def options_are_obeyed_or_refused(folder):
         page = folder / "like.html"
         refused(f"--html with --like {like}", "report", "--like", like, "--html", page, TRAIN, words=["--html", like])
     refused("--html - with --json", "report", "--json", "--html", "-", TRAIN, words=["--html", "--json"])
+    for instead in (["--json"], ["--markdown"], ["--html", folder / "text.html"]):
+        for option in (["--section", "steps"], ["--verbose"], ["--full-names"]):
+            refused(f"{option[0]} with {instead[0]}", "report", *option, *instead, TRAIN, words=[option[0], instead[0]])
     refused("in a diff, too", "diff", "--json", "--html", "-", TRAIN, TRAIN, words=["--html", "--json"])
     page = folder / "diff.html"
     code, out, _ = tap.run("diff", "--json", "--top", "3", "--html", page, TRAIN, DEMO / "run")
