@@ -44,8 +44,8 @@ static const assay_writer *choose_writer(const struct convert_args *a, const cha
 
 /* ------------------------------------------------------------------ command */
 
-/* Ranks keep rows of their own in viewers, but a file has one rank, and its steps are all of one.
- */
+/* Ranks keep rows of their own in viewers, but to other tools a file has one rank, and its steps
+ * are all of one. */
 static void say_joined(const assay_run *run)
 {
 	const assay_tables *t = &run->part.t;

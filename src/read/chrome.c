@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "read/reader.h"
+#include "read/rocprof.h"
 #include "model/streams.h"
 
 enum { MEMBER = 1 << 20, LOST_MAX = 16, SEP_SEARCH = 1 << 20, DOCUMENTS_MAX = 1000 };
@@ -185,10 +186,9 @@ static uint64_t read_events(chrome *c, uint64_t pos, bool *whole)
 }
 
 /* One header member; objects are flattened one level: distributedInfo.rank. */
-static void add_header(chrome *c, assay_str key, assay_str value)
+static void add_header(assay_part *p, assay_str key, assay_str value)
 {
 	assay_arena scratch = {0};
-	assay_part *p = &c->run->part;
 	const char *name = assay_dup(&scratch, assay_json_unescape(&scratch, key));
 	if (value.n && value.p[0] == '{') {
 		assay_json j = assay_json_on(value.p, value.n);
@@ -245,7 +245,7 @@ static bool read_object(chrome *c, uint64_t *pos, assay_err *err)
 				else if (assay_str_is(key, "stackFrames"))
 					assay_file_stacks_add(&c->stacks, inside(value));
 				else
-					add_header(c, key, value);
+					add_header(&c->run->part, key, value);
 				*pos += (uint64_t)(j.p - v.p);
 				assay_input_drop(c->in, *pos);
 				fresh = false;
@@ -451,6 +451,97 @@ static void apply_header(assay_run *run, size_t first_meta)
 	}
 }
 
+/* ------------------------------------------------------------------ several inputs */
+
+static const char FIRST_PID[] = "first_pid";
+
+/* What our writer adds to processes of this input; 0: no such thing. */
+static int64_t first_pid(assay_str input)
+{
+	assay_json j = assay_json_on(input.p, input.n);
+	assay_str key, value;
+	int64_t pid = 0;
+	assay_json_enter(&j, '{');
+	while (assay_json_member(&j, &key) && assay_json_skip(&j, &value))
+		if (assay_str_is(key, FIRST_PID) &&
+		    (!assay_str_i64(value, &pid) || pid < 0 || pid % ASSAY_PID_STEP))
+			pid = 0;
+	return pid;
+}
+
+/* Its source, with its header; its times are on the clock of the first one. */
+static void add_input(assay_run *run, uint32_t first, assay_str input)
+{
+	assay_source_table *s = &run->part.t.source;
+	size_t first_meta = run->part.t.meta.n;
+	assay_json j = assay_json_on(input.p, input.n);
+	assay_str key, value;
+	assay_rocprof_next_source(&run->part, first);
+	assay_json_enter(&j, '{');
+	while (assay_json_member(&j, &key) && assay_json_skip(&j, &value))
+		if (!assay_str_is(key, FIRST_PID) && !assay_str_is(key, "path") &&
+		    !assay_str_is(key, "baseTimeNanoseconds"))
+			add_header(&run->part, key, value);
+	apply_header(run, first_meta);
+	s->base[run->part.source] = s->base[first];
+	s->epoch[run->part.source] = s->epoch[first];
+	s->zeros[run->part.source] = s->zeros[first];
+}
+
+static void move_tracks(assay_run *run, uint32_t first, const assay_map *of)
+{
+	assay_track_table *t = &run->part.t.track;
+	for (size_t i = 0; i < t->n; i++) {
+		int64_t above = t->pid[i] - t->pid[i] % ASSAY_PID_STEP;
+		uint32_t source = t->source[i] == first && above > 0
+					  ? assay_map_get(of, (uint64_t)above)
+					  : ASSAY_MAP_ABSENT;
+		if (source == ASSAY_MAP_ABSENT)
+			continue;
+		t->source[i] = source;
+		t->pid[i] -= above;
+	}
+}
+
+static void drop_meta(assay_tables *t, size_t row)
+{
+	for (size_t i = row; i + 1 < t->meta.n; i++)
+		assay_row_copy(t, ASSAY_T_meta, i, i + 1);
+	t->meta.n--;
+}
+
+/* A file that our writer made of several traces has them again: each with its rank. */
+static void split_inputs(assay_run *run, size_t first_meta)
+{
+	const assay_meta_table *m = &run->part.t.meta;
+	uint32_t first = run->part.source;
+	assay_map of = {0};
+	size_t row = first_meta, all = m->n, inputs = 0;
+	while (row < all && !assay_str_is(assay_text(run, m->key[row]), "inputs"))
+		row++;
+	if (row == all)
+		return;
+	assay_arena scratch = {0};
+	assay_str list = assay_text(run, m->value[row]), input;
+	char *text = assay_alloc(&scratch, list.n + ASSAY_PAD);
+	memcpy(text, list.p, list.n);
+	assay_json j = assay_json_on(text, list.n);
+	for (assay_json_enter(&j, '['); assay_json_element(&j) && assay_json_skip(&j, &input);) {
+		int64_t pid = first_pid(input);
+		inputs++;
+		if (!pid || assay_map_get(&of, (uint64_t)pid) != ASSAY_MAP_ABSENT)
+			continue;
+		add_input(run, first, input);
+		*assay_map_at(&of, (uint64_t)pid) = run->part.source;
+	}
+	move_tracks(run, first, &of);
+	if (of.n && of.n == inputs)
+		drop_meta(&run->part.t, row);
+	run->part.source = first;
+	assay_map_free(&of);
+	assay_arena_free(&scratch);
+}
+
 static void see_first(const int64_t *ts, size_t first, size_t n, int64_t *least)
 {
 	for (size_t i = first; i < n; i++)
@@ -506,6 +597,7 @@ static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 	apply_header(run, first_meta);
 	if (!run->part.t.source.epoch[run->part.source])
 		know_1970(run, first_host, first_gpu);
+	split_inputs(run, first_meta);
 	for (unsigned i = 0; i < c->workers; i++)
 		worker_stop(&c->worker[i]);
 	assay_gate_free(c->gate);

@@ -218,7 +218,9 @@ static uint32_t thread_of(chrome_worker *w, const chrome_event *ev)
 static uint32_t numbered_stream(chrome_worker *w, const chrome_event *ev, int64_t stream)
 {
 	int64_t device = arg_or(ev, CHROME_DEVICE, ev->pid.num);
-	if (stream == UINT32_MAX) /* how older Kineto writes "no stream" */
+	if (ev->pid.num >= ASSAY_PID_STEP && ev->pid.num % ASSAY_PID_STEP == device)
+		device = ev->pid.num; /* of a further input: split_inputs() */
+	if (stream == UINT32_MAX)     /* how older Kineto writes "no stream" */
 		stream = -1;
 	return numbered_track(w, ASSAY_TRACK_STREAM, device, stream);
 }

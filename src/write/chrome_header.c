@@ -59,12 +59,11 @@ static void put_meta(chrome_out *c, uint32_t source)
 		assay_jsonw_close(&c->w, '}');
 }
 
-static bool has_meta(const chrome_out *c, const char *key)
+static bool has_meta(const chrome_out *c, uint32_t source, const char *key)
 {
 	const assay_meta_table *m = &c->t->meta;
 	for (uint32_t i = 0; i < m->n; i++)
-		if (m->source[i] == c->at.first &&
-		    assay_str_starts(assay_text(c->run, m->key[i]), key))
+		if (m->source[i] == source && assay_str_starts(assay_text(c->run, m->key[i]), key))
 			return true;
 	return false;
 }
@@ -125,6 +124,25 @@ static bool has_header(const chrome_out *c, uint32_t source)
 	return false;
 }
 
+static void put_rank(chrome_out *c, uint32_t source)
+{
+	const assay_source_table *s = &c->t->source;
+	if (source >= s->n || s->rank[source] < 0 || has_meta(c, source, "distributedInfo"))
+		return;
+	assay_jsonw_open_flat(&c->w, "distributedInfo", '{');
+	assay_jsonw_i64(&c->w, "rank", s->rank[source]);
+	if (s->world[source] >= 0)
+		assay_jsonw_i64(&c->w, "world_size", s->world[source]);
+	assay_jsonw_close(&c->w, '}');
+}
+
+/* Is read back as a trace of its own: its process ids say which rows are its. */
+static bool is_further_trace(const chrome_out *c, uint32_t source)
+{
+	return c->at.raised[source] && assay_group_of(c->t, source) == source &&
+	       !assay_has_trait(c->run, source, ASSAY_TRAIT_TELEMETRY);
+}
+
 /* What the other inputs say of themselves: notes of the run (env.json, run.json) beside the facts
  * of the first trace, whose keys they do not share; headers of further inputs apart. */
 static void put_other_headers(chrome_out *c)
@@ -135,13 +153,18 @@ static void put_other_headers(chrome_out *c)
 		if (i != c->at.first && is_note(c, i))
 			put_meta(c, i);
 	for (uint32_t i = 0; i < s->n; i++) {
-		if (i == c->at.first || is_note(c, i) || !has_header(c, i))
+		bool trace = is_further_trace(c, i);
+		if (i == c->at.first || is_note(c, i) || (!has_header(c, i) && !trace))
 			continue;
 		if (!any)
 			assay_jsonw_open(&c->w, "inputs", '[');
 		any = true;
 		assay_jsonw_open(&c->w, NULL, '{');
 		assay_jsonw_str(&c->w, "path", assay_text(c->run, s->path[i]));
+		if (trace) {
+			assay_jsonw_i64(&c->w, "first_pid", c->at.raised[i]);
+			put_rank(c, i);
+		}
 		put_meta(c, i);
 		assay_jsonw_close(&c->w, '}');
 	}
@@ -151,25 +174,18 @@ static void put_other_headers(chrome_out *c)
 
 void chrome_put_header(chrome_out *c)
 {
-	const assay_source_table *s = &c->t->source;
 	uint32_t first = c->at.first;
-	if (!has_meta(c, "schemaVersion"))
+	if (!has_meta(c, first, "schemaVersion"))
 		assay_jsonw_u64(&c->w, "schemaVersion", 1);
-	if (c->t->device.n && !has_meta(c, "deviceProperties"))
+	if (c->t->device.n && !has_meta(c, first, "deviceProperties"))
 		put_devices(c);
 	put_meta(c, first);
 	put_other_headers(c);
 	if (c->t->stream.n)
 		put_streams(c);
-	if (c->base && !has_meta(c, "baseTimeNanoseconds"))
+	if (c->base && !has_meta(c, first, "baseTimeNanoseconds"))
 		assay_jsonw_i64(&c->w, "baseTimeNanoseconds", c->base);
-	if (s->n && s->rank[first] >= 0 && !has_meta(c, "distributedInfo")) {
-		assay_jsonw_open_flat(&c->w, "distributedInfo", '{');
-		assay_jsonw_i64(&c->w, "rank", s->rank[first]);
-		if (s->world[first] >= 0)
-			assay_jsonw_i64(&c->w, "world_size", s->world[first]);
-		assay_jsonw_close(&c->w, '}');
-	}
+	put_rank(c, first);
 }
 
 /* ------------------------------------------------------------------ names of rows */

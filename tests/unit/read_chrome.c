@@ -49,6 +49,35 @@ TEST(kineto_events_reach_their_tables_exactly)
 	return 0;
 }
 
+/* Two traces that were written into one file: processes of the second are raised. */
+static const char two_inputs[] =
+	"{\"baseTimeNanoseconds\": 1790857026000000000, \"distributedInfo\": {\"rank\": 0},\n"
+	" \"inputs\": [{\"path\": \"b.json\", \"first_pid\": 100000000, \"baseTimeNanoseconds\": 7,\n"
+	"   \"deviceProperties\": [{\"id\": 0, \"name\": \"NVIDIA H200\"}],\n"
+	"   \"distributedInfo\": {\"rank\": 1, \"world_size\": 2}}],\n"
+	" \"traceEvents\": [\n"
+	"  {\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, \"ts\": 1, \"dur\": 2,\n"
+	"   \"args\": {\"device\": 0, \"stream\": 7}},\n"
+	"  {\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 100000000, \"tid\": 7, \"ts\": 1, \"dur\": 2,\n"
+	"   \"args\": {\"device\": 0, \"stream\": 7}},\n"
+	"  {\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"op\", \"pid\": 100000562, \"tid\": 5, \"ts\": 1, \"dur\": 2}]}";
+
+TEST(traces_that_were_written_into_one_file_are_read_as_what_they_were)
+{
+	assay_run *run = READ(two_inputs);
+	const assay_tables *t = &run->part.t;
+	CHECK(t->source.n == 2 && t->source.rank[0] == 0 && t->source.rank[1] == 1);
+	CHECK(t->source.world[1] == 2 && t->source.base[1] == t->source.base[0]);
+	uint32_t other = t->gpu.track[1], thread = t->host.track[0];
+	CHECK(t->track.source[t->gpu.track[0]] == 0 && t->track.source[other] == 1);
+	CHECK(t->track.pid[other] == 0 && t->track.tid[other] == 7);
+	CHECK(t->track.source[thread] == 1 && t->track.pid[thread] == 562);
+	CHECK(t->device.n == 1 && t->device.source[0] == 1);
+	CHECK(!assay_meta_get(run, "inputs").n && run->part.source == 0);
+	assay_run_free(run);
+	return 0;
+}
+
 TEST(every_truncation_keeps_whole_events)
 {
 	size_t n = sizeof two_events - 1;
