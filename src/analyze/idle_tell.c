@@ -414,6 +414,13 @@ static void say_what_to_do(struct telling *s)
 	tell_detour(s);
 }
 
+/* One of many operators that take little each is not the place. */
+static bool is_spread(const struct telling *s)
+{
+	enum { FEW = 10 };
+	return s->cause == ASSAY_WHY_HOST_OP && s->in.time * FEW < s->f.total;
+}
+
 assay_idle_named assay_idle_tell(const assay_run *run, const assay_find_ctx *c,
 				 const assay_idle_cost *cost, assay_why cause, bool drained)
 {
@@ -424,6 +431,8 @@ assay_idle_named assay_idle_tell(const assay_run *run, const assay_find_ctx *c,
 			    .total = cost->total[cause],
 			    .once = c->steps && !cost->steady[cause],
 			    .confidence = assay_why_rows[cause].certainty * explained(c)};
+	if (is_spread(&s))
+		s.f.where = (assay_where){0};
 	assay_idle_line_where(run, c->w, cause, &s.f.where);
 	if (!s.f.where.file)
 		assay_own_line_of_cause(run, c, cause, s.in.name, &s.f.where);
@@ -506,5 +515,17 @@ TEST(who_waits_for_one_without_a_processor_waits_for_a_processor)
 	CHECK(!strcmp(s.f.cause, "host_cpu_wait") && s.f.fact[0]);
 	assay_arena_free(&scratch);
 	assay_run_free(run);
+	return 0;
+}
+
+TEST(one_of_many_operators_that_take_little_is_not_the_place)
+{
+	struct telling s = {.cause = ASSAY_WHY_HOST_OP, .in.time = 9, .f.total = 100};
+	CHECK(is_spread(&s));
+	s.in.time = 10;
+	CHECK(!is_spread(&s));
+	s.in.time = 1;
+	s.cause = ASSAY_WHY_HOST_PYTHON;
+	CHECK(!is_spread(&s));
 	return 0;
 }
