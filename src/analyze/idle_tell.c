@@ -418,7 +418,7 @@ static void say_what_to_do(struct telling *s)
 static bool is_spread(const struct telling *s)
 {
 	enum { FEW = 10 };
-	return s->cause == ASSAY_WHY_HOST_OP && s->in.time * FEW < s->f.total;
+	return s->cause == ASSAY_WHY_HOST_OP && !s->f.once && s->in.time * FEW < s->f.total;
 }
 
 assay_idle_named assay_idle_tell(const assay_run *run, const assay_find_ctx *c,
@@ -525,6 +525,9 @@ TEST(one_of_many_operators_that_take_little_is_not_the_place)
 	s.in.time = 10;
 	CHECK(!is_spread(&s));
 	s.in.time = 1;
+	s.f.once = true; /* in one gap that is all there is */
+	CHECK(!is_spread(&s));
+	s.f.once = false;
 	s.cause = ASSAY_WHY_HOST_PYTHON;
 	CHECK(!is_spread(&s));
 	return 0;

@@ -59,11 +59,15 @@ static uint64_t count_steps(const assay_run *run, uint32_t source)
 	return n;
 }
 
-/* Three times the usual; or half as long again, when hardly another one is. sorted: all of them. */
-static bool is_too_long(int64_t span, const int64_t *sorted, size_t n)
+/* The first of these steps: three times the usual; or half as long again, when hardly another one
+ * is. rows: of step_time. */
+static bool is_too_long(const assay_step_time_table *t, const uint32_t *rows, size_t n,
+			int64_t usual)
 {
-	int64_t usual = sorted[n / 2], least_alike = span / 6 * 5 + 5;
-	size_t alike = n - assay_count_until(sorted, sizeof *sorted, n, least_alike - 1);
+	int64_t span = t->span[rows[0]], least_alike = span / 6 * 5 + 5;
+	size_t alike = 0;
+	for (size_t i = 0; i < n; i++)
+		alike += t->span[rows[i]] >= least_alike;
 	return span / 3 > usual || (span / 3 > usual / 2 && alike <= 1 + n / 10);
 }
 
@@ -83,20 +87,20 @@ static int64_t tokens_of(const assay_run *run, uint32_t step_time)
  * costs. More tokens than usual do as well, and are. rows: of step_time, by start. */
 static size_t count_warmup(const assay_run *run, const uint32_t *rows, size_t n)
 {
-	enum { USUAL_AT_LEAST = 4 };
+	enum { KNOWN_FROM = 5, LEFT_AT_LEAST = 3 };
 	const assay_step_time_table *t = &run->part.t.step_time;
 	assay_vec(int64_t) span = {0}, tokens = {0};
 	size_t k = 0;
-	if (n < USUAL_AT_LEAST + 1)
+	if (n < KNOWN_FROM)
 		return 0;
 	for (size_t i = 0; i < n; i++) {
 		*assay_push(&span) = t->span[rows[i]];
 		*assay_push(&tokens) = tokens_of(run, rows[i]);
 	}
 	assay_sort_i64(span.p, n);
-	int64_t usual = assay_median_upper(tokens.p, n);
-	while (n - k > USUAL_AT_LEAST && is_too_long(t->span[rows[k]], span.p, n) &&
-	       tokens_of(run, rows[k]) <= usual)
+	int64_t usual = span.p[n / 2], usual_tokens = assay_median_upper(tokens.p, n);
+	while (n - k > LEFT_AT_LEAST && is_too_long(t, rows + k, n - k, usual) &&
+	       tokens_of(run, rows[k]) <= usual_tokens)
 		k++;
 	assay_vec_free(&span);
 	assay_vec_free(&tokens);
@@ -345,7 +349,9 @@ TEST(first_steps_warm_up_when_hardly_another_is_as_long)
 	CHECK_EQ(warmup_of((int64_t[]){140, 100, 101, 99, 100, 102}, 6), 0);
 	CHECK_EQ(warmup_of((int64_t[]){900, 100, 100, 100}, 4), 0); /* too few to know */
 	CHECK_EQ(warmup_of((int64_t[]){900, 100, 100, 100, 100}, 5), 1);
-	CHECK_EQ(warmup_of((int64_t[]){900, 900, 100, 100, 100}, 5), 1); /* four are left */
+	CHECK_EQ(warmup_of((int64_t[]){900, 900, 100, 100, 100}, 5), 2);
+	CHECK_EQ(warmup_of((int64_t[]){380, 210, 100, 100, 100}, 5), 2);
+	CHECK_EQ(warmup_of((int64_t[]){900, 900, 900, 100, 100}, 5), 0); /* which is usual? */
 	return 0;
 }
 
