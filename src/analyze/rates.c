@@ -160,33 +160,36 @@ static void take_device(assay_rates *out, assay_run *run, const struct device *d
 			: assay_printf(&run->arena, "data sheet of %s", d->name);
 }
 
-/* Where a member of the file goes, and its unit; NULL for one that no rate is called. */
-static double *member_of(assay_rates *out, assay_str key, double *unit)
+/* Where a member of the file goes, and its unit. */
+struct member {
+	const char *name;
+	double *to, unit;
+	const char *of;
+};
+
+/* to is NULL for one that no rate is called. */
+static struct member member_of(assay_rates *out, assay_str key)
 {
-	const struct {
-		const char *name;
-		double *to, unit;
-	} others[] = {{"bandwidth", &out->bandwidth, 1e12},
-		      {"cache", &out->cache, 1e6},
-		      {"clock", &out->clock, 1e6},
-		      {"links", &out->links, 1e9},
-		      {"units", &out->units, 1}};
-	*unit = 1e12;
+	const struct member others[] = {{"bandwidth", &out->bandwidth, 1e12, "TB/s"},
+					{"cache", &out->cache, 1e6, "MB"},
+					{"clock", &out->clock, 1e6, "MHz"},
+					{"links", &out->links, 1e9, "GB/s"},
+					{"units", &out->units, 1, "units"}};
 	for (int m = 1; m < ASSAY_MATH_COUNT; m++)
 		if (assay_str_is(key, assay_math_name[m]))
-			return &out->peak[m];
+			return (struct member){assay_math_name[m], &out->peak[m], 1e12, "TFLOP/s"};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(others); i++)
-		if (assay_str_is(key, others[i].name)) {
-			*unit = others[i].unit;
-			return others[i].to;
-		}
-	return NULL;
+		if (assay_str_is(key, others[i].name))
+			return others[i];
+	return (struct member){0};
 }
 
 static bool take_member(assay_rates *out, assay_run *run, const char *path, assay_str key,
 			assay_json *j, assay_err *err)
 {
-	double v, unit, *to = member_of(out, key, &unit);
+	const double most = 1e6; /* of any unit: who writes more means another one */
+	struct member m = member_of(out, key);
+	double v;
 	uint64_t at = (uint64_t)(j->p - j->base);
 	assay_str text;
 	const char *name = assay_fmt_safe(&run->arena, key);
@@ -195,7 +198,7 @@ static bool take_member(assay_rates *out, assay_run *run, const char *path, assa
 			out->name = assay_dup(&run->arena, assay_json_unescape(&run->arena, text));
 		return true;
 	}
-	if (!to)
+	if (!m.to)
 		return assay_fail(
 			err, ASSAY_FORMAT, at,
 			"%s: %s is no rate; fp64 fp32 tf32 bf16 fp16 fp8 int8 fp4, bandwidth, cache, clock, links and units are",
@@ -203,7 +206,10 @@ static bool take_member(assay_rates *out, assay_run *run, const char *path, assa
 	if (!assay_json_f64(j, &v) || !(v >= 0))
 		return assay_fail(err, ASSAY_FORMAT, at, "%s: %s is no number of 0 or more", path,
 				  name);
-	*to = v * unit;
+	if (v > most)
+		return assay_fail(err, ASSAY_FORMAT, at, "%s: %s is in %s, and no device has %g",
+				  path, name, m.of, v);
+	*m.to = v * m.unit;
 	return true;
 }
 
@@ -436,7 +442,7 @@ TEST(rates_of_a_file_win_and_what_is_no_rate_is_refused)
 {
 	static const char *const wrong[] = {
 		"{\"bf61\": 1}", "{\"bf16\": \"fast\"}", "{\"bandwidth\": -1}", "{\"units\": null}",
-		"[1]",           "{\"bf16\": 1"};
+		"[1]",           "{\"bf16\": 1",         "{\"bf16\": 989e12}"};
 	assay_run *run = assay_run_new();
 	assay_rates r = {.bandwidth = 7};
 	assay_err err;
