@@ -140,7 +140,9 @@ bool xplane_line_is_derived(int64_t id, assay_str name);
  * device follows. */
 #define XPLANE_BESIDE       "/device:CUSTOM:assay "
 #define XPLANE_COUNTER_LINE "_counters_"
-#define XPLANE_STEPS_LINE   "Steps"
+/* Ours: what other formats say of themselves, a stat each. Viewers know no such plane. */
+#define XPLANE_FACTS      "/assay:facts"
+#define XPLANE_STEPS_LINE "Steps"
 
 /* Stat of an AMD GPU's plane, whose gpu_device_name is the architecture: what it is sold as. */
 #define XPLANE_PRODUCT "assay_product"

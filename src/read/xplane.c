@@ -316,6 +316,22 @@ static void task_stat(xplane *x, assay_str message)
 	x->part->t.source.epoch[x->part->source] = 1;
 }
 
+/* A fact of the header that our writer put here. */
+static void fact_stat(xplane *x, assay_str message)
+{
+	const xplane_stat_meta *meta;
+	xplane_value v;
+	bool more;
+	int64_t rank;
+	if (!xplane_value_read(x->plane, message, &meta, &v, &more) || !meta->name.n ||
+	    (v.field != XSTAT_STR && v.field != XSTAT_REF))
+		return;
+	assay_meta_add(x->part, assay_dup(&x->scratch, meta->name), v.text);
+	if (assay_str_is(meta->name, "distributedInfo.rank") && assay_str_i64(v.text, &rank) &&
+	    rank >= 0 && rank <= INT32_MAX)
+		x->part->t.source.rank[x->part->source] = (int32_t)rank;
+}
+
 /* Behind the looks that lead to it. */
 static void frames_stat(xplane *x, assay_str message)
 {
@@ -470,6 +486,8 @@ static void read_plane(xplane *x, xplane_crew *crew, xplane_place message, xplan
 		xplane_lines_read(crew);
 	} else if (assay_str_is(x->plane->name, XPLANE_SCOPE_TREE)) {
 		each_plane_stat(x, tree_stat);
+	} else if (assay_str_is(x->plane->name, XPLANE_FACTS)) {
+		each_plane_stat(x, fact_stat);
 	} else {
 		if (assay_str_is(x->plane->name, XPLANE_TASK))
 			each_plane_stat(x, task_stat);

@@ -31,7 +31,6 @@ enum {
 	ASSAY_LACKS_SCOPE_IDS = 1 << 6,
 	ASSAY_LACKS_PLANES = 1 << 7,
 	ASSAY_LACKS_FACTS = 1 << 8,
-	ASSAY_LACKS_OTHER_FACTS = 1 << 9, /* but for those of planes */
 	ASSAY_LACKS_WAITS = 1 << 10,
 	ASSAY_LACKS_MARKS = 1 << 11,
 	ASSAY_LACKS_COUNTERS = 1 << 12,

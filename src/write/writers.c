@@ -52,15 +52,6 @@ static uint64_t facts(const assay_run *run)
 	return run->part.t.meta.n;
 }
 
-/* An XPlane file's own facts are stats of planes, and stay that. */
-static uint64_t facts_of_others(const assay_run *run)
-{
-	uint64_t n = 0;
-	for (size_t i = 0; i < run->part.t.meta.n; i++)
-		n += !assay_has_trait(run, run->part.t.meta.source[i], ASSAY_TRAIT_PLANES);
-	return n;
-}
-
 #define COUNT(table)                                                                               \
 	static uint64_t count_##table(const assay_run *run)                                        \
 	{                                                                                          \
@@ -214,7 +205,6 @@ static const struct {
 	{ASSAY_LACKS_SCOPE_IDS, count_given_scope, "scope ids"},
 	{ASSAY_LACKS_PLANES, count_kept, "parts of XPlane files that only XPlane has"},
 	{ASSAY_LACKS_FACTS, facts, "facts of headers"},
-	{ASSAY_LACKS_OTHER_FACTS, facts_of_others, "facts of headers"},
 	{ASSAY_LACKS_WAITS, reported_waits, "waits that the recorder reported"},
 	{ASSAY_LACKS_MARKS, count_mark, "ranges on devices that are no work"},
 	{ASSAY_LACKS_COUNTERS, count_counter, "counter values over time"},

@@ -477,6 +477,42 @@ static void write_task(xplane_writer *w)
 	xplane_end_plane(&p, w->out, 0, ASSAY_S(XPLANE_TASK), (assay_str){0});
 }
 
+/* Stats of planes, and names of hosts, stand where they stood. */
+static bool is_of_plane(const xplane_writer *w, size_t meta)
+{
+	const assay_meta_table *m = &w->t->meta;
+	assay_str key = assay_text(w->run, m->key[meta]);
+	return assay_has_trait(w->run, m->source[meta], ASSAY_TRAIT_PLANES) &&
+	       (assay_str_starts(key, "/") || assay_str_is(key, "hostname"));
+}
+
+/* What each input says of itself; of several that say the same thing, the first. What times are
+ * counted from in another file is not true here. */
+static void write_facts(xplane_writer *w, assay_left_out *left)
+{
+	const assay_meta_table *m = &w->t->meta;
+	xplane_out p = {0};
+	assay_map seen = {0};
+	uint64_t gone = 0, put = 0;
+	for (size_t i = 0; i < m->n; i++) {
+		assay_str key = assay_text(w->run, m->key[i]);
+		if (is_of_plane(w, i))
+			continue;
+		uint32_t *slot = assay_map_at(&seen, m->key[i]);
+		bool put_it =
+			*slot == ASSAY_MAP_ABSENT && !assay_str_is(key, "baseTimeNanoseconds");
+		if (put_it)
+			xplane_plane_text(&p, key, assay_text(w->run, m->value[i]));
+		put += put_it;
+		gone += !put_it;
+		*slot = 1;
+	}
+	if (put)
+		xplane_end_plane(&p, w->out, 0, ASSAY_S(XPLANE_FACTS), (assay_str){0});
+	assay_leave_out(left, gone, "facts of headers");
+	assay_map_free(&seen);
+}
+
 /* The machine of each process, but for those of XPlane files, which keep what they had. */
 static void write_machines(xplane_writer *w)
 {
@@ -589,6 +625,7 @@ bool xplane_write_file(const assay_run *run, const assay_run *job, FILE *out, bo
 	bool ok = set_clock(&w, session, err);
 	if (ok) {
 		write_planes(&w);
+		write_facts(&w, left); /* before what is kept, which stays last */
 		if (!write_kept(&w))
 			write_task(&w);
 		write_machines(&w);
@@ -630,8 +667,8 @@ static bool grouped_folder(const assay_run *run, const char *folder, assay_left_
 
 enum {
 	XPLANE_LACKS = ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS |
-		       ASSAY_LACKS_STREAMS | ASSAY_LACKS_OTHER_FACTS | ASSAY_LACKS_HANDLES |
-		       ASSAY_LACKS_ERRORS | ASSAY_LACKS_RECORDING | ASSAY_LACKS_NAMED_LINES,
+		       ASSAY_LACKS_STREAMS | ASSAY_LACKS_HANDLES | ASSAY_LACKS_ERRORS |
+		       ASSAY_LACKS_RECORDING | ASSAY_LACKS_NAMED_LINES,
 };
 
 const assay_writer assay_writer_xplane_grouped = {

@@ -179,6 +179,21 @@ def check_hostile(folder):
            b"\xed\xa0\x80" not in data and b"v\xff" not in data, err)
 
 
+def check_facts(folder):
+    """What headers say: versions and the rank come back, and as Chrome JSON, too."""
+    shown = ("cuda_version", "pytorch_version")
+    for source, rank in ((tap.ROOT / "demo/run", None), (tap.ROOT / "demo/ddp/ddp_rank1.json.gz", 1)):
+        at = folder / f"facts-{source.name}.xplane.pb"
+        tap.run("convert", source, at)
+        tap.run("convert", at, at.with_suffix(".json"))
+        told = []
+        for file in (source, at, at.with_suffix(".json")):
+            code, out, err = tap.run("report", "--json", file)
+            report = json.loads(out) if code == 0 else {}
+            told.append([report.get("run_metrics", {}).get(k) for k in shown] + [d.get("rank") for d in report.get("devices", [])])
+        tap.ok(f"facts of {source.name} come back", told[0] == told[1] == told[2] and told[0][-1] == rank and "unknown" not in told[0][:1], told)
+
+
 def first_difference(a, b):
     at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
     return f"{len(a)} and {len(b)} bytes, differ at {at}"
@@ -215,6 +230,7 @@ def main():
             else:
                 tap.skip(f"{name} as XPlane", f"no corpus at {tap.CORPUS}")
         check_hostile(folder)
+        check_facts(folder)
         logdir = folder / "log/plugins/profile/2026_01_01"
         logdir.mkdir(parents=True)
         shutil.copy(HERE / "jax.xplane.pb.gz", logdir / "host.xplane.pb")
