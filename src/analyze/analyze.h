@@ -70,6 +70,8 @@ void assay_count_disorder(assay_run *run, const assay_order *order);
 /* Warnings: telemetry that disagrees with what was measured, launches and ranks that are missing.
  * Needs metric. */
 void assay_checks(assay_run *run);
+/* Warns where a device failed while the program used it; assay_checks() does, too. */
+void assay_check_failures(assay_run *run);
 
 /* Warnings where the report contradicts itself. Needs all that it tells. */
 void assay_self_check(assay_run *run, const assay_window *w);

@@ -223,6 +223,7 @@ static void check_categories(assay_run *run)
 
 void assay_checks(assay_run *run)
 {
+	assay_check_failures(run);
 	check_categories(run);
 	check_modes(run);
 	compare_telemetry(run);

@@ -71,11 +71,22 @@ static bool is_imposed(int cause)
 	       cause == ASSAY_WHY_HOST_IMPORT;
 }
 
+/* Collections come with the objects that are made: where a place that makes them works at least
+ * half as long as they take, they are its own, and go with it. */
+static bool is_garbage_of(const assay_run *run, const assay_idle_named *gc,
+			  const assay_idle_named *place)
+{
+	return gc->cause == ASSAY_WHY_HOST_GC && gc->at != ASSAY_NO_ROW && place->leads &&
+	       place->cause == ASSAY_WHY_HOST_PYTHON && same_place(&run->part.t, place, gc) &&
+	       place->found.total * 2 >= gc->found.total;
+}
+
 static bool speaks_for(const assay_run *run, const assay_idle_named *k, const assay_idle_named *i)
 {
 	const assay_tables *t = &run->part.t;
 	bool same = k->leads ? same_place(t, k, i)
-			     : k->at != ASSAY_NO_ROW && is_imposed(k->cause) && same_place(t, i, k);
+			     : k->at != ASSAY_NO_ROW && is_imposed(k->cause) &&
+				       same_place(t, i, k) && !is_garbage_of(run, k, i);
 	return i != k && same && i->found.total < k->found.total;
 }
 
@@ -86,9 +97,12 @@ static void gather_places(const assay_run *run, const assay_find_ctx *c, assay_i
 {
 	char time[ASSAY_FMT];
 	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < n; k++)
+		for (size_t k = 0; k < n; k++) {
 			if (all[i].leads && speaks_for(run, &all[k], &all[i]))
 				all[i].found.follows = all[k].found.id;
+			if (is_garbage_of(run, &all[k], &all[i]))
+				all[k].found.follows = all[i].found.id;
+		}
 	for (size_t i = 0; i < n; i++) {
 		assay_found *f = &all[i].found;
 		int64_t whole = all[i].leads && !f->follows ? without_place(run, c, &all[i]) : 0;
@@ -266,6 +280,30 @@ TEST(compiling_speaks_for_the_line_that_waits_for_it_longest)
 			 .at = k == 2 ? there : here}};
 		gather_places(run, &c, all, 2);
 		CHECK_EQ(all[0].found.follows != NULL, k == 0);
+	}
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(garbage_goes_with_the_place_that_makes_it)
+{
+	assay_run *run = assay_run_new();
+	assay_window w = {.to = 1000};
+	assay_find_ctx c = {.w = &w, .whole = 1000};
+	uint32_t here = assay_add(&run->part.t, ASSAY_T_stack);
+	assay_add(&run->part.t, ASSAY_T_code);
+	run->part.t.stack.code[here] = 0;
+	for (int own = 0; own < 2; own++) {
+		assay_idle_named all[] = {{.cause = ASSAY_WHY_HOST_PYTHON,
+					   .found = {.id = "host_python", .total = own ? 48 : 20},
+					   .at = here,
+					   .leads = true},
+					  {.cause = ASSAY_WHY_HOST_GC,
+					   .found = {.id = "host_gc", .total = 60},
+					   .at = here}};
+		gather_places(run, &c, all, 2);
+		CHECK_EQ(all[0].found.follows != NULL, !own);
+		CHECK_EQ(all[1].found.follows != NULL, own);
 	}
 	assay_run_free(run);
 	return 0;

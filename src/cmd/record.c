@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analyze/analyze.h"
 #include "base/fmt.h"
 #include "base/folders.h"
 #include "base/test.h"
@@ -418,6 +419,7 @@ static int finish(recording *r, const struct args *a)
 	assay_children_without_room(r);
 	assay_run *run = assay_record_read(r);
 	assay_waits(run);
+	assay_check_failures(run);
 	if (!assay_record_write(r, &a->a, run, &err))
 		assay_cmd_error(&err);
 	bool tells = !a->a.quiet && !r->silent;

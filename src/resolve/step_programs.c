@@ -1,5 +1,7 @@
 /* Steps of compiled programs: XLA puts a range around each execution of one. The program that most
- * launches lie in is the step, from the begin of one execution to that of the next. */
+ * launches lie in is the step, from the begin of one execution to that of the next. What runs while
+ * one is compiled are trials of its parts. Where every step compiles its program anew, as a lambda
+ * that is made in the loop, the programs have numbers of their own and one name. */
 #include "resolve/resolve.h"
 
 #include "base/sort.h"
@@ -9,12 +11,12 @@
 
 enum { FEWEST = 3 };
 
-static const char start[] = "XlaModule:#";
+static const char executes[] = "XlaModule:#", compiles[] = "XlaCompile:#";
 
-typedef assay_vec(uint32_t) executions;
+typedef assay_vec(uint32_t) ranges;
 
-/* Of all processes, by time. */
-static void find_executions(const assay_run *run, executions *out)
+/* Ranges of all processes whose names begin so, by time. */
+static void find_ranges(const assay_run *run, const char *start, ranges *out)
 {
 	const assay_host_table *h = &run->part.t.host;
 	for (uint32_t i = 0; i < h->n; i++)
@@ -26,8 +28,7 @@ static void find_executions(const assay_run *run, executions *out)
 }
 
 /* Those of one process; of ranges within ranges the outer ones. */
-static void choose_outer(const assay_tables *t, const executions *all, uint32_t group,
-			 executions *out)
+static void choose_outer(const assay_tables *t, const ranges *all, uint32_t group, ranges *out)
 {
 	int64_t end = INT64_MIN;
 	for (size_t i = 0; i < all->n; i++) {
@@ -39,9 +40,39 @@ static void choose_outer(const assay_tables *t, const executions *all, uint32_t 
 	}
 }
 
+/* Drops the executions that begin while something is compiled. */
+static void drop_trials(const assay_tables *t, const ranges *compiled, ranges *executions)
+{
+	const assay_host_table *h = &t->host;
+	size_t kept = 0, c = 0;
+	for (size_t i = 0; i < executions->n; i++) {
+		int64_t at = h->ts[executions->p[i]];
+		while (c < compiled->n && assay_host_end(h, compiled->p[c]) <= at)
+			c++;
+		if (c == compiled->n || h->ts[compiled->p[c]] > at)
+			executions->p[kept++] = executions->p[i];
+	}
+	executions->n = kept;
+}
+
+/* By place: what each execution is one of, its program or all of the same name. */
+static assay_sid *programs_of(assay_run *run, const ranges *e, bool by_name, assay_arena *a)
+{
+	assay_sid *program = assay_alloc(a, (e->n + 1) * sizeof *program);
+	for (size_t i = 0; i < e->n; i++) {
+		program[i] = run->part.t.host.name[e->p[i]];
+		assay_str name = assay_text(run, program[i]);
+		ptrdiff_t number = by_name ? assay_str_find(name, ",program_id=") : -1;
+		if (number > 0)
+			program[i] = assay_intern(&run->part.strings,
+						  (assay_str){name.p, (size_t)number});
+	}
+	return program;
+}
+
 /* By place: launches on the thread of each execution, from its begin to the next one's; those
  * before the first one are nobody's. */
-static uint64_t *count_launches(const assay_tables *t, uint32_t group, const executions *e,
+static uint64_t *count_launches(const assay_tables *t, uint32_t group, const ranges *e,
 				assay_arena *a)
 {
 	uint64_t *n = assay_alloc(a, (e->n + 1) * sizeof *n);
@@ -68,68 +99,81 @@ struct program {
 
 /* The program with most launches, where more than half of those from its first execution on are
  * its; 0: there is none. */
-static assay_sid leading_program(const assay_tables *t, const executions *e,
-				 const uint64_t *launches)
+static assay_sid leading_program(const assay_sid *program, const uint64_t *launches, size_t n)
 {
 	assay_map known = {0};
 	assay_vec(struct program) programs = {0};
 	struct program best = {.name = 0};
 	uint64_t all = 0;
-	for (size_t i = 0; i < e->n; i++) {
-		assay_sid name = t->host.name[e->p[i]];
-		uint32_t *slot = assay_map_at(&known, name);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t *slot = assay_map_at(&known, program[i]);
 		if (*slot == ASSAY_MAP_ABSENT) {
 			*slot = (uint32_t)programs.n;
-			*assay_push(&programs) = (struct program){.name = name, .first = i};
+			*assay_push(&programs) = (struct program){.name = program[i], .first = i};
 		}
 		programs.p[*slot].launches += launches[i];
 		programs.p[*slot].times++;
 	}
 	for (size_t i = 0; i < programs.n; i++)
 		best = programs.p[i].launches > best.launches ? programs.p[i] : best;
-	for (size_t i = best.first; i < e->n; i++)
+	for (size_t i = best.first; i < n; i++)
 		all += launches[i];
 	assay_map_free(&known);
 	assay_vec_free(&programs);
 	return best.times >= FEWEST && best.launches * 2 > all ? best.name : 0;
 }
 
-static void add_steps(assay_run *run, uint32_t group, const executions *e, assay_sid program)
+static void add_steps(assay_run *run, uint32_t group, const ranges *e, const assay_sid *program,
+		      assay_sid leading)
 {
 	const assay_host_table *h = &run->part.t.host;
 	uint32_t before = ASSAY_NO_ROW;
 	for (size_t i = 0; i < e->n; i++) {
-		if (h->name[e->p[i]] != program)
+		if (program[i] != leading)
 			continue;
 		if (before != ASSAY_NO_ROW)
 			assay_step_add(run, group, h->ts[before], h->ts[e->p[i]], ASSAY_STEP_NEXT,
-				       program, ASSAY_STEP_PROGRAM);
+				       leading, ASSAY_STEP_PROGRAM);
 		before = e->p[i];
 	}
 	assay_step_add(run, group, h->ts[before], assay_host_end(h, before), ASSAY_STEP_NEXT,
-		       program, ASSAY_STEP_PROGRAM);
+		       leading, ASSAY_STEP_PROGRAM);
+}
+
+static void steps_of_process(assay_run *run, uint32_t group, const ranges *e)
+{
+	assay_arena scratch = {0};
+	uint64_t *launches = count_launches(&run->part.t, group, e, &scratch);
+	assay_sid leading = 0;
+	for (int by_name = 0; e->n >= FEWEST && !leading && by_name < 2; by_name++) {
+		assay_sid *program = programs_of(run, e, by_name, &scratch);
+		leading = leading_program(program, launches, e->n);
+		if (leading)
+			add_steps(run, group, e, program, leading);
+	}
+	assay_arena_free(&scratch);
 }
 
 void assay_program_steps(assay_run *run)
 {
 	assay_tables *t = &run->part.t;
-	executions all = {0};
-	find_executions(run, &all);
-	for (uint32_t group = 0; all.n && group < t->source.n; group++) {
-		assay_arena scratch = {0};
-		executions e = {0};
-		if (assay_group_of(t, group) == group)
-			choose_outer(t, &all, group, &e);
-		assay_sid program =
-			e.n < FEWEST
-				? 0
-				: leading_program(t, &e, count_launches(t, group, &e, &scratch));
-		if (program)
-			add_steps(run, group, &e, program);
+	ranges executed = {0}, compiled = {0};
+	find_ranges(run, executes, &executed);
+	if (executed.n)
+		find_ranges(run, compiles, &compiled);
+	for (uint32_t group = 0; executed.n && group < t->source.n; group++) {
+		ranges e = {0}, c = {0};
+		if (assay_group_of(t, group) != group)
+			continue;
+		choose_outer(t, &compiled, group, &c);
+		choose_outer(t, &executed, group, &e);
+		drop_trials(t, &c, &e);
+		steps_of_process(run, group, &e);
 		assay_vec_free(&e);
-		assay_arena_free(&scratch);
+		assay_vec_free(&c);
 	}
-	assay_vec_free(&all);
+	assay_vec_free(&executed);
+	assay_vec_free(&compiled);
 }
 
 /* Ten small programs make what the large one needs; that is executed n times, with so many launches
@@ -175,6 +219,36 @@ TEST(executions_of_the_program_with_most_launches_are_steps)
 	assay_run_free(run);
 	run = programs(2, 20);
 	CHECK_EQ(run->part.t.step.n, 0);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Every step compiles its program, for which parts of it are tried, and executes it. */
+TEST(programs_compiled_in_every_step_are_steps_and_their_trials_are_none)
+{
+	assay_run *run = assay_run_new();
+	char name[64];
+	run->part.source = assay_add(&run->part.t, ASSAY_T_source);
+	for (int64_t i = 0, at = 0; i < 4; i++, at += 1000) {
+		assay_hand_host(run, ASSAY_HOST_MARKER, "XlaCompile:#module=jit_f#", at, 800);
+		for (int64_t k = 0; k < 20; k++) {
+			assay_hand_host(run, ASSAY_HOST_MARKER, "XlaModule:#hlo_module=gemm#",
+					at + 10 + 20 * k, 15);
+			uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cuLaunchKernel",
+							at + 12 + 20 * k, 1);
+			assay_hand_gpu(run, "gemm", at + 14 + 20 * k, 5, call);
+		}
+		snprintf(name, sizeof name, "XlaModule:#hlo_module=jit_f,program_id=%d#", (int)i);
+		assay_hand_host(run, ASSAY_HOST_MARKER, name, at + 850, 100);
+		uint32_t call =
+			assay_hand_host(run, ASSAY_HOST_RUNTIME, "cuLaunchKernel", at + 860, 2);
+		assay_hand_gpu(run, "f", at + 870, 50, call);
+	}
+	assay_program_steps(run);
+	const assay_step_table *s = &run->part.t.step;
+	CHECK_EQ(s->n, 4);
+	CHECK(s->ts[0] == 850 && s->dur[0] == 1000 && s->dur[3] == 100);
+	CHECK(assay_str_is(assay_text(run, s->name[0]), "XlaModule:#hlo_module=jit_f"));
 	assay_run_free(run);
 	return 0;
 }
