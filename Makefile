@@ -104,6 +104,8 @@ $(B)/unit/run: $(UNIT_OBJ) $(B)/unit/tests/unit.o
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 unit: $(B)/unit/run
 
+# Tests of what is not hot run once: the optimizer would take longer than they do.
+$(B)/unit/%.o: CFLAGS += $(if $(SAN)$(COVERAGE),,-O1)
 # What every event of a trace goes through.
 FAST := $(addprefix src/,base/inflate.c base/jsonw.c base/pool.c base/proto.c base/str.c model/run.c model/tables.c read/chrome_rows.c read/xplane_event.c)
 $(foreach f,$(FAST:%.c=%.o),$(B)/$(f) $(B)/unit/$(f)): CFLAGS += $(if $(SAN),,-O3)
@@ -111,8 +113,8 @@ $(foreach f,$(FAST:%.c=%.o),$(B)/$(f) $(B)/unit/$(f)): CFLAGS += $(if $(SAN),,-O
 LEAN := $(foreach d,resolve analyze render,$(filter-out src/render/html%,$(wildcard src/$(d)/*.c)))
 $(foreach f,$(LEAN:%.c=%.o),$(B)/$(f) $(B)/unit/$(f)): CFLAGS += -DASSAY_SPARE_HIDDEN
 # With sanitizers the optimizer takes four times as long as everything else: only readers and what they stand on get it.
-COOL := analyze api cmd envs probe render write
-$(foreach d,$(COOL),$(B)/src/$(d)/%.o $(B)/unit/src/$(d)/%.o): CFLAGS += $(if $(SAN),$(if $(findstring fuzzer,$(SAN)),,-O0))
+COOL := $(addprefix src/,analyze api cmd envs names probe query render resolve vendor write) tests/unit
+$(foreach d,$(COOL),$(B)/$(d)/%.o $(B)/unit/$(d)/%.o): CFLAGS += $(if $(SAN),$(if $(findstring fuzzer,$(SAN)),,-O0))
 
 define compile
 	@mkdir -p $(@D)

@@ -868,7 +868,7 @@ TEST(any_window_of_zstd_and_frames_to_skip_are_read)
 
 TEST(a_text_far_larger_than_its_file_is_cut_with_a_sentence)
 {
-	enum { N = 200 << 20, PACKED = 1 << 20 };
+	enum { N = 64 << 20, PACKED = 1 << 20 };
 	assay_arena a = {0};
 	char *packed = assay_alloc(&a, PACKED);
 	size_t n = pack_blanks(packed, PACKED, N, 20);

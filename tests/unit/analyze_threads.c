@@ -71,7 +71,7 @@ static uint64_t digest(const assay_run *run)
 
 TEST(any_number_of_threads_finds_the_same)
 {
-	static const unsigned threads[] = {1, 2, 5, 16};
+	static const unsigned threads[] = {1, 3, 16};
 	uint64_t one = 0;
 	for (size_t i = 0; i < ASSAY_COUNT_OF(threads); i++) {
 		assay_run *run = long_run();

@@ -415,9 +415,9 @@ static void go_on(assay_run *run, int64_t tid, const struct pace *p, uint64_t *s
 			launch(run, tid, (int64_t)at);
 }
 
-TEST(of_threads_that_have_nothing_to_do_with_each_other_nothing_is_inferred)
+TEST(of_workers_that_have_nothing_to_do_with_each_other_nothing_is_inferred)
 {
-	enum { MAINS = 5, WORKERS = 7, SEEDS = 4 };
+	enum { MAINS = 5, WORKERS = 7, SEEDS = 2 };
 	static const struct pace mains[MAINS] = {
 		{50, 10, 20}, {50, 10, 500}, {20, 10, 5000}, {5, 10, 20000}, {100, 10, 20000}};
 	static const struct pace workers[WORKERS] = {
