@@ -52,6 +52,7 @@ struct lone {
 	int64_t *gap_before; /* by row of gpu: ns of waiting although it was submitted */
 	int64_t copies_left; /* ns of copies that nothing hides and that are not sold yet */
 	bool *in_optimizer;  /* by row of stack */
+	double passes_saved; /* of operations over lists of tensors */
 	bool cheaper_in_use; /* most matrix time by names is not fp32 */
 	bool single_in_use;  /* some is not fp64 */
 	bool double_in_use;  /* something computes in double: more than casts there and back */
@@ -149,6 +150,7 @@ static void read_names(struct lone *l)
 	const assay_kernel_table *k = &l->t->kernel;
 	double cheap = 0, full = 0;
 	bool products = false; /* in double */
+	int64_t passes = 0, longest = 0;
 	l->named = assay_alloc(&l->scratch, (k->n + 1) * sizeof *l->named);
 	for (uint32_t i = 0; i < k->n; i++) {
 		if (k->kind[i] != ASSAY_GPU_KERNEL)
@@ -157,10 +159,15 @@ static void read_names(struct lone *l)
 		l->named[i] = read_name(l->run, i);
 		bool matrix = l->named[i].math && l->named[i].math != ASSAY_MATH_FP64;
 		products |= l->named[i].math == ASSAY_MATH_FP64;
+		if (l->named[i].role == ASSAY_ROLE_LIST_UPDATE) {
+			passes += k->total[i];
+			longest = k->total[i] > longest ? k->total[i] : longest;
+		}
 		l->double_in_use |= l->named[i].wide && l->named[i].role != ASSAY_ROLE_CAST;
 		full += l->named[i].math == ASSAY_MATH_FP32 ? (double)k->total[i] : 0;
 		cheap += matrix && l->named[i].math != ASSAY_MATH_FP32 ? (double)k->total[i] : 0;
 	}
+	l->passes_saved = assay_list_passes_saved(passes, longest);
 	l->cheaper_in_use = cheap > full;
 	l->single_in_use = cheap + full > 0;
 	if (full > 0 && cheap == 0 && !products)
@@ -377,14 +384,14 @@ static assay_advice_kind dear_type(const struct lone *l, assay_math math)
 static int64_t needless(const struct lone *l, const struct named *n, size_t at, int64_t ns,
 			assay_advice_kind *kind)
 {
-	static const struct {
+	const struct {
 		uint8_t role;
 		assay_advice_kind kind;
 		double share;
 	} of_role[] = {
 		{ASSAY_ROLE_CAST, ASSAY_ADVICE_CASTS, 1},
 		{ASSAY_ROLE_LAYOUT, ASSAY_ADVICE_LAYOUT, 1},
-		{ASSAY_ROLE_LIST_UPDATE, ASSAY_ADVICE_OPTIMIZER, ASSAY_LIST_PASSES_SAVED},
+		{ASSAY_ROLE_LIST_UPDATE, ASSAY_ADVICE_OPTIMIZER, l->passes_saved},
 	};
 	*kind = ASSAY_ADVICE_EAGER;
 	if (l->eager[at])
