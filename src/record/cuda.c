@@ -33,6 +33,8 @@ static struct {
 	_Atomic uint64_t buffers; /* that came back with records */
 	_Atomic uint32_t sentinel_thread; /* the recorder's thread, which makes them */
 	_Atomic int ready, taken;
+	_Atomic uint64_t devices; /* with contexts, one bit each */
+	_Atomic int peers;        /* their copies to each other are recorded */
 	/* Switching is the ticker's business, but for the first time; under the lock: */
 	pthread_mutex_t switching;
 	bool bound, chosen;
@@ -134,7 +136,7 @@ bool assay_cuda_owns(int kind)
 	const assay_rt_config *conf = assay_rt_conf();
 	if (kind == CUPTI_GRAPH_TRACE && assay_graphs_traced())
 		return true;
-	if (!assay_cuda_on())
+	if (!assay_cuda_on() || (kind == CUPTI_MEMCPY2 && !atomic_load(&cuda.peers)))
 		return false;
 	int n = assay_callback_on() && !conf->exact_waits ? WITHOUT_ORDER : KINDS;
 	for (int i = 0; i < n; i++)
@@ -201,6 +203,23 @@ static void enable_all(const cupti_lib *c)
 		if (assay_cuda_owns(own_kinds[i]))
 			(dump ? c->enable_and_dump : c->enable)(own_kinds[i]);
 	}
+}
+
+void assay_cuda_met_context(uint32_t device)
+{
+	atomic_fetch_or(&cuda.devices, 1ull << device % 64);
+}
+
+/* CUPTI 13.0 lets command buffers of XLA's fail (error 719) while copies between devices are traced
+ * beside others: asked for where there can be any. */
+static void look_for_peers(void)
+{
+	uint64_t devices = atomic_load(&cuda.devices);
+	if (atomic_load(&cuda.peers) || !(devices & (devices - 1)))
+		return;
+	atomic_store(&cuda.peers, 1);
+	if (assay_cuda_owns(CUPTI_MEMCPY2))
+		cuda.cupti.enable(CUPTI_MEMCPY2);
 }
 
 static bool switch_on(const cupti_lib *c)
@@ -299,6 +318,7 @@ static void tick(void)
 			cuda.cupti.flush_all(0);
 		return;
 	}
+	look_for_peers();
 	assay_graphs_tick();
 	if (assay_share_active()) /* it has few buffers: hurrying them would use them up */
 		atomic_store(&cuda.sent, 0);
@@ -341,6 +361,8 @@ static void forked(void)
 	assay_subscription_forked();
 	atomic_store(&cuda.ready, 0);
 	atomic_store(&cuda.on, 0);
+	atomic_store(&cuda.devices, 0);
+	atomic_store(&cuda.peers, 0);
 	pthread_mutex_init(&cuda.switching, NULL);
 	cuda.bound = cuda.asked = false;
 }

@@ -26,6 +26,9 @@ bool assay_cuda_owns(int kind);
 /* Put callbacks in the place of CUPTI's records of calls, events and waits, where CUPTI lets us. */
 void assay_cuda_take_calls(void);
 
+/* The program has a context on the device. */
+void assay_cuda_met_context(uint32_t device);
+
 /* A finished CUPTI buffer into the capture. sentinel: thread whose cuDriverGetVersion calls are no
  * rows; returns how many of them were there. */
 uint64_t assay_cuda_convert(const cupti_lib *c, uint8_t *buffer, size_t valid, uint32_t sentinel);

@@ -293,6 +293,7 @@ static void put_context(const void *record, size_t size)
 	w->id = x->contextId;
 	w->device = x->deviceId;
 	w->null_stream = x->nullStreamId;
+	assay_cuda_met_context(x->deviceId);
 }
 
 static void put_stream(const void *record, size_t size)

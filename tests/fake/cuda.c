@@ -150,6 +150,12 @@ API int fake_copy(uint32_t stream, uint64_t bytes)
 	     &(fake_work){.kind = FAKE_COPY, .stream = stream, .bytes = bytes});
 	return 0;
 }
+API int fake_copy_to_peer(uint32_t stream, uint64_t bytes)
+{
+	tell(2, FAKE_cudaMemcpyAsync,
+	     &(fake_work){.kind = FAKE_PEER, .stream = stream, .bytes = bytes});
+	return 0;
+}
 API int fake_record(uint32_t event, uint32_t stream)
 {
 	tell(2, FAKE_cudaEventRecord,

@@ -1,6 +1,7 @@
 /* A CUPTI without a GPU: keeps the activity API's promises (kinds, calls switched on one by one,
  * buffers asked for and handed back, flushes) over work that a test program tells it of. Built from
- * the same declarations as the recorder. FAKE_CUPTI_OLD=1 writes the shorter records of 12.0. */
+ * the same declarations as the recorder. FAKE_CUPTI_OLD=1 writes the shorter records of 12.0,
+ * FAKE_CUPTI_TWO=1 has two devices. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -25,6 +26,7 @@ static const struct {
 } sizes[] = {
 	{CUPTI_CONCURRENT_KERNEL, 216, 208},
 	{CUPTI_MEMCPY, 96, 96},
+	{CUPTI_MEMCPY2, 96, 96},
 	{CUPTI_MEMSET, 88, 88},
 	{CUPTI_RUNTIME, 40, 40},
 	{CUPTI_DRIVER, 40, 40},
@@ -132,11 +134,21 @@ API cupti_result cuptiActivityEnable(int kind)
 	pthread_mutex_unlock(&f.lock);
 	return CUPTI_OK;
 }
+/* Under the lock. */
+static void add_context(uint32_t device)
+{
+	cupti_context *x = add(CUPTI_CONTEXT);
+	if (!x)
+		return;
+	x->contextId = device + 1;
+	x->deviceId = device;
+	x->nullStreamId = 7;
+}
 API cupti_result cuptiActivityEnableAndDump(int kind)
 {
 	take(&f.lock);
 	f.kind[kind] = true;
-	void *r = add((uint32_t)kind);
+	void *r = kind == CUPTI_CONTEXT ? NULL : add((uint32_t)kind);
 	if (r && kind == CUPTI_DEVICE) {
 		cupti_device *d = r;
 		d->name = "Fake GPU";
@@ -144,9 +156,9 @@ API cupti_result cuptiActivityEnableAndDump(int kind)
 		d->globalMemorySize = 1 << 30;
 		d->numMultiprocessors = 4;
 		d->numThreadsPerWarp = 32;
-	} else if (r && kind == CUPTI_CONTEXT) {
-		((cupti_context *)r)->contextId = 1;
-		((cupti_context *)r)->nullStreamId = 7;
+	} else if (kind == CUPTI_CONTEXT) {
+		for (uint32_t device = 0; device < (getenv("FAKE_CUPTI_TWO") ? 2 : 1); device++)
+			add_context(device);
 	} else if (r) {
 		((cupti_stream *)r)->contextId = 1;
 		((cupti_stream *)r)->streamId = 13;
@@ -441,7 +453,8 @@ static uint64_t first_argument(const fake_work *w)
 }
 
 /* The real one (13.0) dies when a graph is launched as a whole that was made while graphs were not
- * traced so. Under the lock. */
+ * traced so, and the work of some graphs fails where copies between devices are traced beside
+ * others. Under the lock. */
 static void meet_graph(uint32_t cbid, const fake_work *w)
 {
 	uint64_t at = first_argument(w), graph = at;
@@ -450,7 +463,9 @@ static void meet_graph(uint32_t cbid, const fake_work *w)
 	size_t i = 0;
 	while (i < f.unmet_n && f.unmet[i] != graph)
 		i++;
-	if (cbid == FAKE_cudaGraphLaunch && f.kind[CUPTI_GRAPH_TRACE] && i < f.unmet_n)
+	bool unmet = f.kind[CUPTI_GRAPH_TRACE] && i < f.unmet_n;
+	if (cbid == FAKE_cudaGraphLaunch &&
+	    (unmet || (f.kind[CUPTI_MEMCPY] && f.kind[CUPTI_MEMCPY2])))
 		raise(SIGSEGV);
 	if (cbid != FAKE_cudaGraphInstantiate)
 		return;
@@ -533,6 +548,20 @@ API void fake_cupti_call(int domain, uint32_t cbid, uint32_t tid, const fake_wor
 			k->blockX = 128;
 			k->graphId = w->graph;
 			k->graphNodeId = w->graph;
+		}
+	}
+	if (w && w->kind == FAKE_PEER && f.kind[CUPTI_MEMCPY2]) {
+		cupti_memcpy_peer *m = add(CUPTI_MEMCPY2);
+		if (m) {
+			m->copyKind = 10;
+			m->srcKind = m->dstKind = 3;
+			m->bytes = w->bytes;
+			m->start = start + 1000;
+			m->end = start + 3000;
+			m->contextId = 1;
+			m->streamId = w->stream;
+			m->dstDeviceId = 1;
+			m->correlationId = corr;
 		}
 	}
 	if (w && w->kind == FAKE_COPY && f.kind[CUPTI_MEMCPY]) {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FAKE_KERNEL = 1, FAKE_COPY, FAKE_RECORD, FAKE_WAIT, FAKE_SYNC, FAKE_VALUE };
+enum { FAKE_KERNEL = 1, FAKE_COPY, FAKE_RECORD, FAKE_WAIT, FAKE_SYNC, FAKE_VALUE, FAKE_PEER };
 
 typedef struct fake_work {
 	int kind;

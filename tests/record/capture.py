@@ -32,7 +32,7 @@ FIELDS = {
     "KERNEL": ("<qqQQIIIIIIIIHHHHIIIIIHH", WORK + " name gx gy gz bx by bz regs static dynamic local queue dispatch "
                "acc_regs scalar_regs"),
     "GRAPH": ("<qqQQIIII", WORK),
-    "COPY": ("<qqQQIIIIQBBBB", WORK + " size kind src dst flags"),
+    "COPY": ("<qqQQIIIIQBBBBII", WORK + " size kind src dst flags from_device to_device"),
     "SET": ("<qqQQIIIIQIB", WORK + " size value memory"),
     "MEMORY": ("<qQQQIIIBB", "time address size corr device context stream op kind"),
     "OVERHEAD": ("<qqII", "start end name corr"),

@@ -24,6 +24,7 @@ int fake_launch_forever(unsigned stream, const char *name);
 int fake_launch_first(unsigned stream, const char *name);
 int fake_launch_late(unsigned stream, const char *name, unsigned ms);
 int fake_copy(unsigned stream, unsigned long bytes);
+int fake_copy_to_peer(unsigned stream, unsigned long bytes);
 int fake_record(unsigned event, unsigned stream);
 int fake_wait(unsigned stream, unsigned event);
 int fake_call(int domain, uint32_t cbid, const void *arguments);
@@ -145,6 +146,11 @@ static int recorder_listens(void)
 static int graphs_are_whole(void)
 {
 	return ask_cupti("fake_cupti_traces", CUPTI_GRAPH_TRACE);
+}
+
+static int peers_are_untold(void)
+{
+	return !ask_cupti("fake_cupti_traces", CUPTI_MEMCPY2);
 }
 
 /* However busy the machine is, but not for ever. */
@@ -443,6 +449,11 @@ int main(int argc, char **argv)
 		if (end)
 			end();
 		step(1);
+	}
+	if (!strcmp(how, "peers")) {
+		wait_while(peers_are_untold);
+		for (int i = 0; i < 5; i++)
+			fake_copy_to_peer(13, 4096);
 	}
 	if (!strcmp(how, "obey"))
 		obey(argv);

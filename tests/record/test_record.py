@@ -43,6 +43,13 @@ def kernels_copies_and_calls_are_recorded_once():
     no_rings(run)
 
 
+@test
+def copies_between_devices_are_recorded_where_there_are_two():
+    c = one(record("peers", "0", env={"FAKE_CUPTI_TWO": "1"})[0])
+    eq([(r["kind"], r["size"], r["from_device"], r["to_device"]) for r in c.rows["COPY"]], [(10, 4096, 0, 1)] * 5)
+    eq(sorted((r["id"], r["device"]) for r in c.rows["CONTEXT"]), [(1, 0), (2, 1)])
+
+
 def calls_named(c, name):
     numbers = {r["function"] for r in c.rows["API_NAME"] if c.text(r["name"]) == name}
     return [r for r in c.rows["API"] if r["function"] in numbers]
