@@ -56,10 +56,13 @@ static void legacy_edge(assay_sweep *s, const sweep_work *from, const assay_swee
 		sweep_put_edge(s, ASSAY_EDGE_LEGACY, from->row, r->row, ASSAY_NO_ROW, ASSAY_NO_ROW);
 }
 
-/* Of launches at once either may be the first: what ran after r then tells nothing. */
+/* Of launches at once, or whose calls are not known, either may be the first: what ran after r then
+ * tells nothing. */
 static bool runs_beside(const assay_sweep *s, const sweep_work *a, const assay_sweep_rec *r)
 {
-	bool may_follow = r->flags & ASSAY_REC_RACED && a->start >= r->exit - s->tolerance;
+	bool early = r->flags & ASSAY_REC_WINDOW && !r->arg;
+	bool unordered = r->flags & ASSAY_REC_RACED || early || a->doubt;
+	bool may_follow = unordered && a->start >= r->exit - s->tolerance;
 	return a->row != ASSAY_NO_ROW && a->end > r->enter + s->tolerance && !may_follow;
 }
 
@@ -489,12 +492,20 @@ static void do_capture_end(assay_sweep *s, const assay_sweep_rec *r)
 		s->stream.p[st].capture = s->stream.p[st].may_capture = 0;
 }
 
+/* False: the call does not say which event. */
+static bool note_sharing(assay_sweep *s, const assay_sweep_rec *r)
+{
+	bool some = sweep_find(&s->sharers, r->scope, 0, 0) == SWEEP_SHARES_SOME;
+	sweep_set(&s->sharers, r->scope, 0, 0,
+		  some || !r->event ? SWEEP_SHARES_SOME : SWEEP_SHARES_KNOWN);
+	return r->event;
+}
+
 static void do_ipc_export(assay_sweep *s, const assay_sweep_rec *r)
 {
 	if (r->flags & ASSAY_REC_FAILED)
 		return;
-	sweep_set(&s->sharers, r->scope, 0, 0, 1);
-	if (!r->event) /* not said which */
+	if (!note_sharing(s, r))
 		return;
 	sweep_event *e = event_at(s, r, 0);
 	e->ipc = r->arg;
@@ -507,8 +518,7 @@ static void do_ipc_open(assay_sweep *s, const assay_sweep_rec *r)
 {
 	if (r->flags & ASSAY_REC_FAILED)
 		return;
-	sweep_set(&s->sharers, r->scope, 0, 0, 1);
-	if (!r->event) /* not said which */
+	if (!note_sharing(s, r))
 		return;
 	sweep_event_drop(s, r);
 	sweep_event *e = event_at(s, r, 0);

@@ -74,7 +74,6 @@ enum {
 	ASSAY_REC_TOGETHER = 8192,      /* LAUNCH: one of several of its key, in streams of other
 					 * devices: they start behind all of these streams' work, and all
 					 * that follows goes behind all of them */
-	ASSAY_REC_LONE = 16384,         /* DEVICE_SYNC, guessed: no other device has work */
 	ASSAY_REC_WINDOW = 32768,       /* its recording may have begun after the program */
 	ASSAY_REC_INSIDE = 1 << 16,     /* RECORD: by a graph, nobody knows when in it */
 	ASSAY_REC_MAY_RECORD = 1 << 17, /* LAUNCH, UNSEEN: of a graph or with attributes that may
@@ -90,6 +89,8 @@ enum {
 	ASSAY_REC_PERHAPS = 1 << 22, /* LEGACY, but only its number speaks for it */
 	ASSAY_REC_BESIDE_RECORD =
 		1 << 23, /* WAIT, EVENT_SYNC: another thread records its event meanwhile */
+	ASSAY_REC_BESIDE_FREE = 1 << 25, /* POOL_ALLOC: another thread gives memory back meanwhile
+					  */
 	ASSAY_REC_AGAIN = 1 << 24, /* RECORD: one that a number tells, by the event's handle */
 };
 

@@ -506,8 +506,9 @@ void sweep_enter(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
 		if (p->blocking)
 			sweep_stand_behind(s, st, s->stream.p[legacy].tail, r->key);
 		p->legacy_joined = r->key;
-	} else if (p->id.device < 0 &&
-		   (p->blocking || p->unsure)) /* behind whose default stream? */
+	}
+	bool behind_some = p->blocking || p->unsure;
+	if (p->id.device < 0 && behind_some && !p->legacy) /* behind whose default stream? */
 		sweep_doubt(&p->tail, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_EMPTY);
 	if (r->flags & ASSAY_REC_RACED)
 		sweep_doubt(&p->tail, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_RACE);

@@ -152,6 +152,9 @@ typedef struct sweep_member {
 	sweep_work before;
 } sweep_member;
 
+/* A process shares events with others: those that its calls name, or nobody knows which. */
+enum { SWEEP_SHARES_KNOWN = 1, SWEEP_SHARES_SOME };
+
 /* Records of events that other processes may wait for. */
 typedef struct sweep_shared {
 	uint64_t token;

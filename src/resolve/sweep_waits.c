@@ -22,6 +22,13 @@ static bool is_shared(const sweep_event *e)
 	return e->opened || e->exported;
 }
 
+/* Or it may be one of those of which no call says that they are shared. */
+static bool may_be_shared(const assay_sweep *s, const sweep_event *e, uint32_t scope)
+{
+	return is_shared(e) ||
+	       (s->sharers.n && sweep_find(&s->sharers, scope, 0, 0) == SWEEP_SHARES_SOME);
+}
+
 /* It may be shared since calls that were not recorded. */
 static bool is_old(const assay_sweep *s, const sweep_event *e, uint32_t scope)
 {
@@ -34,8 +41,9 @@ static bool is_old(const assay_sweep *s, const sweep_event *e, uint32_t scope)
 static bool is_certain(const assay_sweep *s, const sweep_event *e, const assay_sweep_wait *w)
 {
 	bool another = w->rec.flags & ASSAY_REC_BARRIER && w->rec.hint == ASSAY_NO_ROW;
-	return w->rec.flags & ASSAY_REC_WHOLE && !another && !e->last.raced && !is_shared(e) &&
-	       !(w->rec.flags & ASSAY_REC_BESIDE_GRAPH) && !may_be_newer(s, &e->last, w->rec.scope);
+	return w->rec.flags & ASSAY_REC_WHOLE && !another && !e->last.raced &&
+	       !may_be_shared(s, e, w->rec.scope) && !(w->rec.flags & ASSAY_REC_BESIDE_GRAPH) &&
+	       !may_be_newer(s, &e->last, w->rec.scope);
 }
 
 /* The wait is likely at best. */
@@ -103,8 +111,8 @@ static assay_wait_class class_unrecorded(const assay_sweep *s, const sweep_event
 	bool met = wait->flags & (ASSAY_REC_BESIDE_RECORD | ASSAY_REC_BESIDE_GRAPH);
 	bool changed =
 		wait->op == ASSAY_OP_WAIT_INSIDE; /* the graph may have other events by now */
-	bool unheard =
-		wait->exit >= e->complete || is_shared(e); /* by a lost call, another process */
+	bool unheard = wait->exit >= e->complete ||
+		       may_be_shared(s, e, scope); /* by a lost call, another process */
 	return launched || met || unheard || changed ? ASSAY_WAIT_IS_LOST
 						     : ASSAY_WAIT_IS_NEVER_RECORDED;
 }
@@ -128,7 +136,7 @@ static void join_handle(assay_sweep *s, sweep_event *e, assay_sweep_wait *w)
 		    !sure                 ? ASSAY_WAIT_IS_AMBIGUOUS
 		    : is_certain(s, e, w) ? ASSAY_WAIT_IS_EXACT
 					  : ASSAY_WAIT_IS_LIKELY);
-	if (is_shared(e))
+	if (may_be_shared(s, e, w->rec.scope))
 		doubt(w, ASSAY_WAIT_BY_PROCESS);
 	else if (is_old(s, e, w->rec.scope))
 		doubt(w, ASSAY_WAIT_BY_OFF);
@@ -164,7 +172,7 @@ static void agree(const assay_sweep *s, const sweep_event *e, assay_sweep_wait *
 		take_record(w, prev ? &e->prev : &e->last, ASSAY_WAIT_IS_EXACT);
 		if (graph || e->last.raced)
 			doubt(w, graph ? ASSAY_WAIT_BY_GRAPH : ASSAY_WAIT_BY_RACE);
-		else if (is_shared(e))
+		else if (may_be_shared(s, e, w->rec.scope))
 			doubt(w, ASSAY_WAIT_BY_PROCESS);
 	} else if (w->producer.track != ASSAY_NO_ROW) {
 		w->class = ASSAY_WAIT_IS_AMBIGUOUS;
@@ -677,16 +685,6 @@ void sweep_stream_sync(assay_sweep *s, const assay_sweep_rec *r)
 	stream_edges(s, p, r, put_wait(s, NULL, &w));
 }
 
-/* Another device has nothing that could hold up a call until this one's work ends. */
-static bool held_by_lone(const assay_sweep *s, const assay_sweep_rec *r, uint32_t d)
-{
-	assay_sweep_stream of;
-	if (!(r->flags & ASSAY_REC_LONE))
-		return false;
-	sweep_work work = sweep_fan_work(s, d, SWEEP_ALL_STREAMS, &of);
-	return work.end > r->enter + ASSAY_SWEEP_BARE && work.end <= r->exit + s->tolerance;
-}
-
 void sweep_device_sync(assay_sweep *s, const assay_sweep_rec *r)
 {
 	assay_sweep_wait w = new_wait(r, ASSAY_WAIT_DEVICE_SYNC);
@@ -696,9 +694,8 @@ void sweep_device_sync(assay_sweep *s, const assay_sweep_rec *r)
 		return;
 	}
 	uint32_t d = sweep_device_of(s, r);
-	bool sure = !(r->flags & ASSAY_REC_GUESSED) || held_by_lone(s, r, d);
 	w.class = ASSAY_WAIT_IS_EXACT;
-	if (!sure)
+	if (r->flags & ASSAY_REC_GUESSED)
 		doubt(&w, ASSAY_WAIT_BY_PLACE);
 	if (r->flags & ASSAY_REC_RACED)
 		doubt(&w, ASSAY_WAIT_BY_RACE);
@@ -847,12 +844,13 @@ void sweep_pool_alloc(assay_sweep *s, const assay_sweep_rec *r)
 		return;
 	sweep_enter(s, st, r);
 	const sweep_work *freed = freed_of(s, r->scope);
-	bool running = freed->doubt ||
+	bool meanwhile = r->flags & ASSAY_REC_BESIDE_FREE;
+	bool running = meanwhile || freed->doubt ||
 		       (freed->row != ASSAY_NO_ROW && freed->end > r->enter - s->tolerance);
 	if (!running)
 		return;
 	if (st == ASSAY_NO_ROW)
 		sweep_doubt_all(s, r->scope, ASSAY_WAIT_BY_POOL);
-	else if (sweep_may_end_later(freed, &s->stream.p[st].tail))
+	else if (meanwhile || sweep_may_end_later(freed, &s->stream.p[st].tail))
 		sweep_doubt(&s->stream.p[st].tail, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_POOL);
 }

@@ -221,6 +221,7 @@ static uint32_t take_wait(void *ctx, const assay_sweep_wait *v)
 	t->satisfied[i] = v->satisfied;
 	t->flags[i] = v->flags;
 	*assay_push(&w->said) = v->rec.said;
+	*assay_push(&w->called_on) = v->rec.device;
 	name_stream_of_work(w, i);
 	return i;
 }
@@ -349,6 +350,7 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 	assay_vec_free(&w.call_rows);
 	assay_vec_free(&w.recs);
 	assay_vec_free(&w.said);
+	assay_vec_free(&w.called_on);
 	assay_vec_free(&w.masks);
 	waits_known_args_free(&w.args);
 	assay_arena_free(&w.parsed);

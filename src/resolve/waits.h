@@ -28,6 +28,7 @@ typedef struct waits {
 	assay_vec(assay_sweep_rec) recs;
 	assay_vec(uint32_t) call_rows; /* of host: all calls, in the order of the table */
 	assay_vec(uint8_t) said;       /* by row of wait: its class is the file's */
+	assay_vec(int32_t) called_on;  /* by row of wait: device of the call, or -1 */
 	assay_vec(uint64_t) masks;     /* of waits for values */
 	assay_keys *keys;              /* by source */
 	uint32_t *source_scope;        /* by source: scope of work whose call is not known */
@@ -76,6 +77,12 @@ static inline uint32_t waits_host_source(const waits *w, uint32_t h)
 /* Order of calls within a source. */
 uint64_t waits_key_at(const waits *w, uint32_t source, int64_t ts, uint64_t corr);
 uint64_t waits_host_key(const waits *w, uint32_t h);
+
+/* Times in the order of keys. */
+static inline uint64_t waits_key_of_time(int64_t ts)
+{
+	return (uint64_t)ts + (1ull << 63);
+}
 
 /* One process in one input. */
 uint32_t waits_scope_of_thread(waits *w, uint32_t track);

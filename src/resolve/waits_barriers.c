@@ -1,6 +1,7 @@
 #include "resolve/waits_barriers.h"
 
 #include "resolve/waits_ends.h"
+#include "resolve/waits_rec.h"
 
 enum { ANY_QUEUE = -1 };
 
@@ -127,4 +128,54 @@ bool waits_tells_of_another(const waits *w, uint32_t source, const assay_sweep_r
 	uint64_t place = place_of(source, r->event, w->t->barrier.source_queue[own]);
 	const assay_mark *m = record_before(w, place, r);
 	return !m || (!is_shared(w, place, m) && was_over(w, (uint32_t)m->value, r));
+}
+
+void waits_add_barrier(waits *w, uint32_t i, uint32_t h)
+{
+	const assay_barrier_table *b = &w->t->barrier;
+	uint32_t track = waits_barrier_stream(w, i);
+	assay_sweep_rec *r = waits_rec_add(w, b->waits[i] ? ASSAY_OP_WAIT : ASSAY_OP_RECORD,
+					   assay_track_group(w->t, track), b->corr[i],
+					   w->t->mark.ts[b->mark[i]]);
+	waits_rec_attach(w, r, h);
+	waits_rec_in(w, r, track);
+	r->event = b->event[i];
+	r->flags |= h == ASSAY_NO_ROW && !b->waits[i] ? ASSAY_REC_OUTSIDE : 0;
+}
+
+void waits_add_lone_barriers(waits *w)
+{
+	const assay_barrier_table *b = &w->t->barrier;
+	for (uint32_t i = 0; i < b->n; i++) {
+		uint64_t call = assay_corr_key(assay_track_group(w->t, waits_barrier_stream(w, i)),
+					       b->corr[i]);
+		if (b->corr[i] && assay_index_find(&w->calls, call) == ASSAY_MAP_ABSENT &&
+		    assay_map_get(&w->told, call) == ASSAY_MAP_ABSENT)
+			waits_add_barrier(w, i, ASSAY_NO_ROW);
+	}
+}
+
+void waits_hear_barriers(waits *w)
+{
+	for (size_t i = 0; w->t->barrier.n && !w->handles_only && i < w->recs.n; i++) {
+		assay_sweep_rec *r = &w->recs.p[i];
+		bool asks = r->op == ASSAY_OP_WAIT || r->op == ASSAY_OP_EVENT_SYNC;
+		uint32_t track = r->thread != ASSAY_NO_ROW ? r->thread : r->track;
+		if ((!asks && r->op != ASSAY_OP_RECORD) || track == ASSAY_NO_ROW ||
+		    r->flags & ASSAY_REC_NUMBERED)
+			continue;
+		uint32_t source = assay_track_group(w->t, track);
+		uint32_t b = waits_barrier_of(w, source, r->key);
+		if (b != ASSAY_NO_ROW && w->t->barrier.event[b] == r->event) {
+			waits_rec_in(w, r, waits_barrier_stream(w, b));
+			r->flags &= ~(uint32_t)ASSAY_REC_GUESSED;
+			r->flags |= asks ? 0 : ASSAY_REC_BARRIER;
+		}
+		if (asks && r->hint == ASSAY_NO_ROW) {
+			r->hint = waits_witness(w, source, r);
+			bool heard =
+				r->hint != ASSAY_NO_ROW || waits_tells_of_another(w, source, r);
+			r->flags |= heard ? ASSAY_REC_BARRIER : 0;
+		}
+	}
 }

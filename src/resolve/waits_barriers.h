@@ -22,4 +22,10 @@ uint32_t waits_witness(const waits *w, uint32_t source, const assay_sweep_rec *r
 /* Does the wait's barrier tell of a record that is not known? */
 bool waits_tells_of_another(const waits *w, uint32_t source, const assay_sweep_rec *r);
 
+/* A call of which the barrier says more than its arguments, or that was not recorded. */
+void waits_add_barrier(waits *w, uint32_t barrier, uint32_t h);
+void waits_add_lone_barriers(waits *w);
+/* What barriers say of the calls: the stream they really went to, and which record a wait met. */
+void waits_hear_barriers(waits *w);
+
 #endif

@@ -1,6 +1,9 @@
 #include "resolve/waits_ends.h"
 
 #include "base/sort.h"
+#include "base/test.h"
+#include "model/by_hand.h"
+#include "resolve/resolve.h"
 
 static uint32_t source_of(const waits *w, uint32_t gpu)
 {
@@ -91,7 +94,44 @@ const assay_mark *waits_open_record(const waits_ends *e, uint32_t source, uint64
 	return assay_mark_before(&e->open, source, key);
 }
 
-void waits_ends_make(waits_ends *e, const waits *w)
+/* ------------------------------------------------------------------ work that may say it began */
+
+/* HIP's launches take an event for that; CUDA's have attributes, of which no argument tells. */
+static bool may_tell_start(waits *w, uint32_t h)
+{
+	uint32_t source = waits_host_source(w, h);
+	assay_call call = w->call[w->t->host.name[h]];
+	if (!(call.takes & ASSAY_CALL_LAUNCHES) || call.op == ASSAY_OP_LAUNCH_GRAPH)
+		return false;
+	if (call.flags & ASSAY_REC_MAY_RECORD)
+		return true;
+	waits_args a = waits_args_of(&w->args, w->run, w->t->host.args[h]);
+	bool told = a.has_event || (source < w->sources && w->has_calls[source]);
+	return call.op == ASSAY_OP_RECORD && (!told || a.start_event);
+}
+
+static void add_start(waits_ends *e, uint32_t h)
+{
+	const waits *w = e->w;
+	uint32_t source = waits_host_source(w, h);
+	uint32_t g = assay_index_find(&w->gpus, assay_corr_key(source, assay_call_corr(w->t, h)));
+	if (g != ASSAY_NO_ROW)
+		*assay_push(&e->begun.v) =
+			(assay_mark){source, waits_key_of_time(w->t->gpu.ts[g]), g, 0};
+}
+
+static void find_starts(waits_ends *e, waits *w)
+{
+	for (size_t k = 0; k < w->call_rows.n; k++)
+		if (may_tell_start(w, w->call_rows.p[k]))
+			add_start(e, w->call_rows.p[k]);
+	for (size_t i = 0; i < w->recs.n; i++)
+		if (w->recs.p[i].flags & ASSAY_REC_AT_START && w->recs.p[i].row != ASSAY_NO_ROW)
+			add_start(e, w->recs.p[i].row);
+	assay_marks_sort(&e->begun);
+}
+
+void waits_ends_make(waits_ends *e, waits *w)
 {
 	*e = (waits_ends){.w = w, .n = w->t->gpu.n};
 	e->row = assay_pages_grow(NULL, (e->n + 1) * sizeof *e->row);
@@ -100,6 +140,7 @@ void waits_ends_make(waits_ends *e, const waits *w)
 	sort_work(e);
 	find_firsts(e);
 	find_open_records(e);
+	find_starts(e, w);
 }
 
 void waits_ends_free(waits_ends *e)
@@ -108,6 +149,7 @@ void waits_ends_free(waits_ends *e)
 	assay_pages_free(e->end);
 	assay_pages_free(e->first);
 	assay_vec_free(&e->open.v);
+	assay_vec_free(&e->begun.v);
 }
 
 static size_t first_after(const waits_ends *e, uint32_t source, int64_t from)
@@ -124,19 +166,36 @@ static bool launched_after(const waits *w, uint32_t gpu, int64_t at)
 	return h != ASSAY_NO_ROW && w->t->host.ts[h] >= at;
 }
 
-bool waits_ended(const waits_ends *e, uint32_t source, waits_span s)
+/* Is it other work, that can have been in front? */
+static bool counts(const waits_ends *e, const waits_span *s, uint32_t gpu)
 {
 	const assay_gpu_table *g = &e->w->t->gpu;
-	uint64_t own = s.but != ASSAY_NO_ROW ? g->corr[s.but] : 0;
+	bool same = s->but != ASSAY_NO_ROW && g->corr[s->but] && g->corr[gpu] == g->corr[s->but];
+	return !same && !launched_after(e->w, gpu, s->entered);
+}
+
+static bool began(const waits_ends *e, uint32_t source, const waits_span *s)
+{
+	const assay_mark *m = assay_mark_after(&e->begun, source, waits_key_of_time(s->from));
+	if (!m)
+		return false;
+	const assay_mark *end = e->begun.v.p + e->begun.v.n;
+	uint64_t over = waits_key_of_time(s->over);
+	for (; m < end && m->place == source && m->key - WAITS_CLOCKS <= over; m++)
+		if (counts(e, s, (uint32_t)m->value))
+			return true;
+	return false;
+}
+
+bool waits_ended(const waits_ends *e, uint32_t source, waits_span s)
+{
 	if (source >= e->w->sources)
 		return true;
 	for (size_t i = first_after(e, source, s.from);
-	     i < e->first[source + 1] && e->end[i] - WAITS_CLOCKS <= s.over; i++) {
-		bool same = own && g->corr[e->row[i]] == own;
-		if (!same && !launched_after(e->w, e->row[i], s.entered))
+	     i < e->first[source + 1] && e->end[i] - WAITS_CLOCKS <= s.over; i++)
+		if (counts(e, &s, e->row[i]))
 			return true;
-	}
-	return false;
+	return began(e, source, &s);
 }
 
 bool waits_device_ended(const waits_ends *e, uint32_t gpu, int64_t from, int64_t to)
@@ -149,4 +208,57 @@ bool waits_device_ended(const waits_ends *e, uint32_t gpu, int64_t from, int64_t
 		if (t->track.pid[t->gpu.track[e->row[i]]] == device)
 			return true;
 	return false;
+}
+
+/* A thread waits until 1010 us, nobody says for what; work ends at 1000. Other work, launched with
+ * this call, starts then and runs on. */
+static uint8_t class_beside_start(const char *name, const char *args, int64_t start)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	run->part.source = assay_add(t, ASSAY_T_source);
+	const char *const calls[] = {"hipLaunchKernel", name, "hipStreamSynchronize"};
+	for (uint32_t i = 0; i < ASSAY_COUNT_OF(calls); i++) {
+		uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, calls[i],
+					     1000 + 10000 * (int64_t)i, 1000);
+		t->api.corr[t->host.detail[h]] = i + 1;
+		t->host.track[h] = assay_thread_track(&run->part, 1, 1);
+		if (i == 1 && args)
+			t->host.args[h] = assay_sid_of(run, args);
+	}
+	t->host.dur[2] = 1010000 - t->host.ts[2];
+	for (uint32_t i = 0; i < 2; i++) {
+		uint32_t g = i ? assay_hand_gpu(run, "other", start, 5000000, ASSAY_NO_ROW)
+			       : assay_hand_gpu(run, "k", 5000, 995000, ASSAY_NO_ROW);
+		t->gpu.corr[g] = i + 1;
+		t->gpu.track[g] = assay_stream_track(&run->part, 0, 1 + i);
+	}
+	assay_waits(run);
+	uint8_t class = t->wait.n == 1 && t->wait.producer_gpu[0] == 0 ? t->wait.class[0]
+								       : ASSAY_WAIT_CLASS_COUNT;
+	assay_run_free(run);
+	return class;
+}
+
+TEST(a_thread_may_wait_for_work_to_begin_where_an_event_may_tell_of_that)
+{
+	static const struct {
+		const char *name, *args;
+		int64_t start;
+		uint8_t class;
+	} cases[] = {
+		{"hipLaunchKernel", NULL, 1003000, ASSAY_WAIT_IS_EXACT},
+		{"hipExtLaunchKernel", NULL, 1003000, ASSAY_WAIT_IS_LIKELY},
+		{"hipExtLaunchKernel", NULL, 960000, ASSAY_WAIT_IS_EXACT}, /* too early */
+		{"hipExtLaunchKernel", NULL, 1030000, ASSAY_WAIT_IS_EXACT},
+		{"hipExtLaunchKernel", "\"startEvent\": \"0x0\",\"stopEvent\": \"0xe1\"", 1003000,
+		 ASSAY_WAIT_IS_EXACT},
+		{"hipExtLaunchKernel", "\"startEvent\": \"0xe1\",\"stopEvent\": \"0x0\"", 1003000,
+		 ASSAY_WAIT_IS_LIKELY},
+		{"cuLaunchKernelEx", NULL, 1003000, ASSAY_WAIT_IS_LIKELY},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++)
+		CHECK_EQ(class_beside_start(cases[i].name, cases[i].args, cases[i].start),
+			 cases[i].class);
+	return 0;
 }

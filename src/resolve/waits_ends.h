@@ -10,17 +10,20 @@ typedef struct waits_ends {
 	int64_t *end;  /* the same */
 	size_t *first; /* by source: its first in row; one more than there are sources */
 	size_t n;
-	assay_marks open; /* source -> records, by key, that a stream may have waited for unseen;
-			   * value: when the call began */
+	assay_marks open;  /* source -> records, by key, that a stream may have waited for unseen;
+			    * value: when the call began */
+	assay_marks begun; /* source -> starts of work that may have recorded an event then; value:
+			    * row of gpu */
 } waits_ends;
 
-void waits_ends_make(waits_ends *e, const waits *w);
+void waits_ends_make(waits_ends *e, waits *w);
 void waits_ends_free(waits_ends *e);
 
 enum { WAITS_CLOCKS = 10000 }; /* ns by which the clocks of host and device may disagree */
 
 /* Did work of the source end after `from`, and not after `over`, that was launched before
- * `entered`? Not counted: the launch of row `but`. */
+ * `entered`? Or did some begin then, with an event that says so? Not counted: the launch of row
+ * `but`. */
 typedef struct waits_span {
 	int64_t from, over, entered;
 	uint32_t but;

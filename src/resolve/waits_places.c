@@ -80,12 +80,6 @@ static int64_t ordinal_at(const waits *w, uint32_t source, uint32_t thread, uint
 	return tells_device(w, source, key) && w->from_start[source] ? 0 : -1;
 }
 
-/* Times in the order of keys. */
-static uint64_t key_of_time(int64_t ts)
-{
-	return (uint64_t)ts + (1ull << 63);
-}
-
 static int64_t time_of_key(uint64_t key)
 {
 	return (int64_t)(key - (1ull << 63));
@@ -94,8 +88,8 @@ static int64_t time_of_key(uint64_t key)
 static void add_moment(waits *w, uint32_t source, int64_t ts)
 {
 	if (ts)
-		*assay_push(&w->moments.v) =
-			(assay_mark){assay_group_of(w->t, source), key_of_time(ts), INT64_MAX, 0};
+		*assay_push(&w->moments.v) = (assay_mark){assay_group_of(w->t, source),
+							  waits_key_of_time(ts), INT64_MAX, 0};
 }
 
 /* The smallest key of the calls that began then or later. */
@@ -112,7 +106,7 @@ static void find_moments(waits *w)
 	for (size_t k = 0; w->moments.v.n && k < w->call_rows.n; k++) {
 		uint32_t h = w->call_rows.p[k];
 		const assay_mark *m = assay_mark_before(&w->moments, waits_host_source(w, h),
-							key_of_time(t->host.ts[h]) + 1);
+							waits_key_of_time(t->host.ts[h]) + 1);
 		int64_t key = (int64_t)waits_host_key(w, h);
 		if (m && assay_call_corr(t, h) && key < m->value)
 			w->moments.v.p[m - w->moments.v.p].value = key;
@@ -126,7 +120,7 @@ static void find_moments(waits *w)
 
 uint64_t waits_key_by(const waits *w, uint32_t source, int64_t ts)
 {
-	const assay_mark *m = assay_mark_after(&w->moments, source, key_of_time(ts) - 1);
+	const assay_mark *m = assay_mark_after(&w->moments, source, waits_key_of_time(ts) - 1);
 	return m && m->value != INT64_MAX ? (uint64_t)m->value - 1 : UINT64_MAX;
 }
 
@@ -255,7 +249,7 @@ void waits_learn_handle(waits *w, uint32_t source, uint32_t i, uint32_t track)
 	uint32_t *slot = assay_map_at(&w->handles, place);
 	*slot = *slot == ASSAY_MAP_ABSENT || *slot == track ? track : WAITS_SEVERAL;
 	*assay_push(&w->made.v) =
-		(assay_mark){place, key_of_time(s->created[i]), track, s->destroyed[i]};
+		(assay_mark){place, waits_key_of_time(s->created[i]), track, s->destroyed[i]};
 }
 
 /* The next at its address was made when it had ended. */
@@ -518,7 +512,7 @@ void waits_guess_legacy(waits *w)
  * The end of one may not have been recorded. */
 static uint32_t track_by_time(const waits *w, uint64_t place, int64_t ts)
 {
-	const assay_mark *m = assay_mark_before(&w->made, place, key_of_time(ts) + 1);
+	const assay_mark *m = assay_mark_before(&w->made, place, waits_key_of_time(ts) + 1);
 	bool alive = m && (!m->other || ts <= m->other);
 	return alive ? (uint32_t)m->value : ASSAY_NO_ROW;
 }

@@ -121,14 +121,31 @@ static uint64_t call_of(const assay_sweep_rec *r)
 
 static void mark(contest *c, const assay_sweep_rec *r, uint32_t flags)
 {
-	uint32_t *met = assay_map_at(&c->met, call_of(r));
-	*met = (*met == ASSAY_MAP_ABSENT ? 0 : *met) | flags;
+	uint32_t *met = flags ? assay_map_at(&c->met, call_of(r)) : NULL;
+	if (met)
+		*met = (*met == ASSAY_MAP_ABSENT ? 0 : *met) | flags;
 }
 
 /* A thread that waits puts nothing into a stream that the record could overtake. */
 static uint32_t beside_record(const assay_sweep_rec *wait)
 {
 	return ASSAY_REC_BESIDE_RECORD | (wait->op == ASSAY_OP_EVENT_SYNC ? 0 : ASSAY_REC_RACED);
+}
+
+/* An allocation, and memory given back meanwhile that it may get. */
+static bool may_share_memory(const assay_sweep_rec *a, const assay_sweep_rec *b)
+{
+	return a->op == ASSAY_OP_POOL_ALLOC && b->op == ASSAY_OP_POOL_FREE &&
+	       a->scope == b->scope && a->thread != b->thread;
+}
+
+/* What the call met in the other one. */
+static uint32_t met_by(const assay_sweep_rec *r, const assay_sweep_rec *other)
+{
+	return (meet(r, other) ? ASSAY_REC_RACED : 0u) |
+	       (share_event(r, other) ? beside_record(r) : 0u) |
+	       (may_share_event(r, other) ? ASSAY_REC_BESIDE_GRAPH : 0u) |
+	       (may_share_memory(r, other) ? ASSAY_REC_BESIDE_FREE : 0u);
 }
 
 /* Looks at all calls that are open when r begins, and forgets those that have taken effect. */
@@ -140,19 +157,8 @@ static void meet_open(contest *c, const waits *w, const assay_sweep_rec *r)
 		if (took_effect(o) <= began(r))
 			continue;
 		c->open.p[kept++] = c->open.p[i];
-		bool both = meet(o, r);
-		if (both) {
-			mark(c, o, ASSAY_REC_RACED);
-			mark(c, r, ASSAY_REC_RACED);
-		}
-		if (share_event(o, r))
-			mark(c, o, beside_record(o));
-		if (share_event(r, o))
-			mark(c, r, beside_record(r));
-		if (may_share_event(o, r))
-			mark(c, o, ASSAY_REC_BESIDE_GRAPH);
-		if (may_share_event(r, o))
-			mark(c, r, ASSAY_REC_BESIDE_GRAPH);
+		mark(c, o, met_by(o, r));
+		mark(c, r, met_by(r, o));
 	}
 	c->open.n = kept;
 }
@@ -165,7 +171,10 @@ static bool is_next_piece(const contest *c, const waits *w, const assay_sweep_re
 	       o->scope == r->scope && o->track == r->track;
 }
 
-enum { CROWDED = ASSAY_REC_RACED | ASSAY_REC_BESIDE_GRAPH | ASSAY_REC_BESIDE_RECORD };
+enum {
+	CROWDED = ASSAY_REC_RACED | ASSAY_REC_BESIDE_GRAPH | ASSAY_REC_BESIDE_RECORD |
+		  ASSAY_REC_BESIDE_FREE
+};
 
 /* All that is open raced, with whatever begins before the last of it has taken effect. */
 static int64_t end_of_crowd(contest *c, const waits *w)
@@ -356,6 +365,38 @@ TEST(a_thread_that_waits_for_an_event_may_meet_another_threads_record_of_it)
 	waits_find_races(&w);
 	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++) {
 		CHECK_EQ(!!(w.recs.p[i].flags & ASSAY_REC_BESIDE_RECORD), beside[i]);
+		CHECK(!(w.recs.p[i].flags & ASSAY_REC_RACED));
+	}
+	assay_vec_free(&w.recs);
+	return 0;
+}
+
+TEST(an_allocation_may_get_what_another_thread_gives_back_meanwhile)
+{
+	static const assay_sweep_rec of[] = {
+		{.op = ASSAY_OP_POOL_ALLOC, .key = 1, .enter = 100, .exit = 200, .track = 4},
+		{.op = ASSAY_OP_POOL_FREE,
+		 .key = 2,
+		 .enter = 150,
+		 .exit = 250,
+		 .track = 5,
+		 .thread = 1},
+		{.op = ASSAY_OP_POOL_ALLOC, .key = 3, .enter = 240, .exit = 245, .track = 4},
+		{.op = ASSAY_OP_POOL_ALLOC, .key = 4, .enter = 250, .exit = 300, .track = 4},
+		{.op = ASSAY_OP_POOL_ALLOC,
+		 .key = 5,
+		 .enter = 260,
+		 .exit = 300,
+		 .track = 5,
+		 .thread = 1},
+	};
+	static const bool beside[] = {true, false, true, false, false};
+	waits w = {0};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++)
+		*assay_push(&w.recs) = of[i];
+	waits_find_races(&w);
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++) {
+		CHECK_EQ(!!(w.recs.p[i].flags & ASSAY_REC_BESIDE_FREE), beside[i]);
 		CHECK(!(w.recs.p[i].flags & ASSAY_REC_RACED));
 	}
 	assay_vec_free(&w.recs);

@@ -221,12 +221,26 @@ static bool may_miss_calls(const waits_ends *e, uint32_t i)
 		may_be_joined(e, i) || may_be_another(e->w, i));
 }
 
-/* A wait for a device waits for all of its work, and one without work holds nobody up. */
-static bool is_for_all(const waits_ends *e, uint32_t i)
+/* Is this work the only one that can have ended the wait? One for a device is for all of its work,
+ * though another device without work may wait for some of it.
+ * Where the device is guessed, and no other has work, it may be for another one all the same: a
+ * stream there may wait for an event of this one. */
+static bool only_one_ended(const waits_ends *e, uint32_t i, int64_t usual)
 {
+	const assay_wait_table *t = &e->w->t->wait;
 	uint32_t source = source_of_wait(e->w, i);
-	return e->w->t->wait.kind[i] == ASSAY_WAIT_DEVICE_SYNC && source < e->w->sources &&
-	       e->w->only_device[source] >= 0;
+	int64_t over = t->ts[i] + t->dur[i];
+	waits_span then = {over - usual, over, over, t->producer_gpu[i]};
+	bool lone = t->kind[i] == ASSAY_WAIT_DEVICE_SYNC && source < e->w->sources &&
+		    e->w->only_device[source] >= 0 &&
+		    e->w->only_device[source] == e->w->called_on.p[i];
+	if (lone && t->doubt[i] == ASSAY_WAIT_BY_PLACE) {
+		uint64_t key = waits_key_at(e->w, source, t->ts[i], t->corr[i]);
+		const assay_mark *record = waits_open_record(e, source, key);
+		then.entered = record ? record->value : INT64_MIN;
+		lone = false;
+	}
+	return lone || !waits_ended(e, source, then);
 }
 
 /* An event may be recorded when work starts, or by another process: then nothing here ended. */
@@ -248,8 +262,7 @@ static bool is_proved(const waits_ends *e, uint32_t i, int64_t usual)
 		return false;
 	int64_t end = assay_gpu_end(&e->w->t->gpu, p);
 	return end > t->ts[i] + usual && end <= over && end > over - usual &&
-	       (is_for_all(e, i) || !waits_ended(e, source_of_wait(e->w, i),
-						 (waits_span){over - usual, over, over, p}));
+	       only_one_ended(e, i, usual);
 }
 
 /* A record that was over long after the work it is said to stand behind stands behind more. */
@@ -308,12 +321,13 @@ static bool is_resolved(uint8_t class)
 	return class <= ASSAY_WAIT_IS_AMBIGUOUS || class == ASSAY_WAIT_IS_UNEXPLAINED;
 }
 
-/* Our writer knew more calls than the file holds. Of the same work its word stands; where other
- * work is found now, neither is certain. */
+/* Our writer knew more calls than the file holds. Of the same work, or of none, its word stands;
+ * where other work is found now, neither is certain. */
 static void take_given(waits *w, uint32_t i)
 {
 	assay_wait_table *t = &w->t->wait;
-	if (t->host[i] == ASSAY_NO_ROW || !is_resolved(t->class[i]) ||
+	bool open = is_resolved(t->class[i]) || t->class[i] == ASSAY_WAIT_IS_LOST;
+	if (t->host[i] == ASSAY_NO_ROW || !open ||
 	    !(is_sync(t->kind[i]) || t->kind[i] == ASSAY_WAIT_STREAM_WAIT))
 		return;
 	waits_args a = waits_args_of(&w->args, w->run, w->t->host.args[t->host[i]]);
@@ -719,5 +733,39 @@ TEST(a_stream_that_only_a_guess_puts_on_a_device_is_not_its_default_stream)
 	for (uint32_t i = 0; i < t->wait.n; i++)
 		CHECK(t->wait.corr[i] != 6 || t->wait.doubt[i] == ASSAY_WAIT_BY_DEFAULT);
 	assay_run_free(run);
+	return 0;
+}
+
+/* Two works of device 0 end as a call returns that waits for this device, whose stream waits for
+ * an event behind the first of them, or so it seems: nobody knows whether the second comes before,
+ * too. */
+static uint8_t class_of_device_sync(int64_t device)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	run->part.source = assay_add(t, ASSAY_T_source);
+	hand_work(run, 7, 100000, 790000, 1);
+	hand_work(run, 13, 100000, 795000, 2);
+	hand_call(run, "cudaEventRecord", 300000, 5);
+	uint32_t wait = hand_sync(run, "Stream Wait Event", 9, 5);
+	t->sync.track[wait] = assay_stream_track(&run->part, device, 14);
+	t->sync.wait_stream[wait] = 7;
+	uint32_t h = hand_call(run, "cudaDeviceSynchronize", 500000, 10);
+	t->host.dur[h] = 300000;
+	uint32_t sync = hand_sync(run, "Context Sync", 10, -1);
+	t->sync.ts[sync] = 500000;
+	t->sync.dur[sync] = 300000;
+	t->sync.event[sync] = t->sync.wait_stream[sync] = -1;
+	t->sync.track[sync] = assay_stream_track(&run->part, device, -1);
+	assay_waits(run);
+	uint8_t class = class_of_call(run, 10);
+	assay_run_free(run);
+	return class;
+}
+
+TEST(a_device_without_work_waits_for_some_of_anothers_and_not_for_all)
+{
+	CHECK_EQ(class_of_device_sync(0), ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(class_of_device_sync(1), ASSAY_WAIT_IS_LIKELY);
 	return 0;
 }

@@ -301,3 +301,23 @@ TEST(masks_leave_bits_of_a_word_out)
 			 cases[i].fits);
 	return 0;
 }
+
+/* Of two devices one has a default stream with work; nobody says where the calls belong. */
+TEST(a_stream_of_unknown_device_may_stand_behind_any_default_stream)
+{
+	for (int some = 0; some < 2; some++) {
+		program p = {0};
+		work(&p, 1, 0, 0, 500);
+		if (some) /* that of a device which is not known */
+			record(&p, 2, B, 0)->device = -1;
+		record(&p, 3, A, S2)->device = -1;
+		assay_sweep_rec *r = wait(&p, 4, S3, A);
+		for (uint32_t i = 0; i < p.n; i++)
+			p.rec[i].flags |= ASSAY_REC_WHOLE;
+		r->device = 1;
+		run(&p);
+		CHECK_EQ(p.waits, 1);
+		CHECK_EQ(p.wait[0].why, ASSAY_WAIT_BY_EMPTY);
+	}
+	return 0;
+}

@@ -251,6 +251,8 @@ TEST(a_stream_whose_work_the_default_stream_did_not_wait_for_is_not_blocking)
 	CHECK_EQ(class_beside_default(0), ASSAY_WAIT_IS_EXACT);
 	/* launched at once: it may have come after */
 	CHECK_EQ(class_beside_default(ASSAY_REC_RACED), ASSAY_WAIT_IS_LIKELY);
+	/* its call was not recorded: so it may, too */
+	CHECK_EQ(class_beside_default(ASSAY_REC_WINDOW), ASSAY_WAIT_IS_LIKELY);
 	return 0;
 }
 
@@ -671,5 +673,27 @@ TEST(streams_of_no_known_device_may_be_what_a_device_waits_for)
 		CHECK_EQ(p.wait[0].class, end < 90 ? ASSAY_WAIT_IS_EXACT : ASSAY_WAIT_IS_LIKELY);
 		CHECK_EQ(p.wait[0].why, end < 90 ? ASSAY_WAIT_BY_NONE : ASSAY_WAIT_BY_PLACE);
 	}
+	return 0;
+}
+
+/* Event A is recorded and waited for; before, the process gives away an event. */
+static assay_wait_doubt doubt_beside_export(bool gives, uint64_t event)
+{
+	program p = {0};
+	work(&p, 1, S1, 0, 500);
+	record(&p, 2, A, S1);
+	if (gives)
+		call(&p, ASSAY_OP_IPC_EXPORT, 3)->event = event;
+	wait(&p, 4, S2, A)->flags = ASSAY_REC_WHOLE;
+	run(&p);
+	return p.wait[0].why;
+}
+
+TEST(any_event_may_be_the_one_that_was_given_away_where_no_call_says_which)
+{
+	CHECK_EQ(doubt_beside_export(false, 0), ASSAY_WAIT_BY_NONE);
+	CHECK_EQ(doubt_beside_export(true, B), ASSAY_WAIT_BY_NONE);
+	CHECK_EQ(doubt_beside_export(true, A), ASSAY_WAIT_BY_PROCESS);
+	CHECK_EQ(doubt_beside_export(true, 0), ASSAY_WAIT_BY_PROCESS);
 	return 0;
 }

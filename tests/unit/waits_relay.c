@@ -288,6 +288,32 @@ TEST(memory_of_a_pool_may_make_its_stream_wait_for_the_one_that_gives_it_back)
 	return 0;
 }
 
+TEST(memory_that_is_taken_while_some_is_given_back_may_make_its_stream_wait)
+{
+	static const struct {
+		uint64_t taken_in;
+		uint32_t flags;
+		assay_wait_doubt why;
+	} of[] = {
+		{S2, 0, ASSAY_WAIT_BY_NONE},
+		{S2, ASSAY_REC_BESIDE_FREE, ASSAY_WAIT_BY_POOL},
+		{ASSAY_NO_HANDLE, 0, ASSAY_WAIT_BY_NONE},
+		{ASSAY_NO_HANDLE, ASSAY_REC_BESIDE_FREE, ASSAY_WAIT_BY_POOL},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++) {
+		program p = {0};
+		work(&p, 1, S1, 0, 500);
+		work(&p, 2, S2, 0, 600);
+		on(&p, ASSAY_OP_POOL_ALLOC, 10, of[i].taken_in)->flags = of[i].flags;
+		on(&p, ASSAY_OP_POOL_FREE, 11, S1);
+		stream_sync(&p, 12, S2);
+		run(&p);
+		CHECK(waited_for(&p, 0, 2));
+		CHECK_EQ(p.wait[0].why, of[i].why);
+	}
+	return 0;
+}
+
 /* Work from before the recording may be in streams that have none of their own yet. */
 TEST(a_recording_that_began_late_is_certain_of_streams_with_work_only)
 {

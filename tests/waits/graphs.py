@@ -94,6 +94,7 @@ class Graphs:
         self.call(t, "GraphInstantiate", {"graphExec": graph + 1, "graph": graph}, 1000)
         for into in [s] + self.rng.sample(own, 1) if self.rng.random() < 0.3 else [self.rng.choice(own)]:
             self.launch_captured(t, into, graph, record)
+        self.meet(t)  # nobody destroys a stream that captures
 
     def launch_into(self, t, s):
         corr, at = self.call(t, "LaunchKernel", {"stream": s.handle}, 3000, stream=s)

@@ -10,9 +10,9 @@ from words import Words
 
 
 class Done:
-    """When a command is over, and the work that ended last before that; begun: that is over when the work starts."""
-    def __init__(self, end=-1, kernel=None, begun=False):
-        self.end, self.kernel, self.begun = end, kernel, begun
+    """When a command is over, and the work that ended last before that, or whose start it is."""
+    def __init__(self, end=-1, kernel=None):
+        self.end, self.kernel = end, kernel
 
     def join(self, other):
         return other if other.end > self.end else self
@@ -66,6 +66,7 @@ class Sync:
 class Program(Words, Graphs, Hidden, Shared, Streams):
     """One process. cuda: what CUPTI and Kineto see; else HIP. capture: a recorder that sees more and counts its losses."""
     DEVICES, THREADS, FAILS, IN_VAIN = [1, 1, 2, 3], [1, 1, 2], 0.05, 0.5
+    OVERTAKES, LOSES, LENGTH = 0.2, 0.1, (10, 50)
 
     def __init__(self, rng, pid, base, cuda, tells_device, capture=False, late=False):
         self.rng, self.pid, self.cuda, self.tells_device, self.capture = rng, pid, cuda, tells_device or capture, capture
@@ -97,7 +98,7 @@ class Program(Words, Graphs, Hidden, Shared, Streams):
         self.start_streams()
         self.acts = self.choose_acts()
         self.single_acts = [act for act in self.acts if act not in (self.capture_graph, self.renew_event, self.renew_stream)]
-        self.left = rng.randrange(10, 50)
+        self.left = rng.randrange(*self.LENGTH)
 
     def make_streams(self):
         first, default = (13, 7) if self.cuda else (1, 0)
@@ -119,7 +120,7 @@ class Program(Words, Graphs, Hidden, Shared, Streams):
     # what is seen
 
     def loses(self):
-        lost = self.lossy and self.rng.random() < 0.1
+        lost = self.lossy and self.rng.random() < self.LOSES
         self.lost += lost
         return lost
 
@@ -250,7 +251,7 @@ class Program(Words, Graphs, Hidden, Shared, Streams):
                                                     "stopEvent": last.handle if last else 0}, 4000, stream=s)
         start = self.run_kernel(s, corr, at)
         if first:
-            self.note_record(first, corr, s, Done(start, s.tail.kernel, True))
+            self.note_record(first, corr, s, Done(start, s.tail.kernel))
         if last:
             self.note_record(last, corr, s, s.tail)
 
@@ -281,7 +282,7 @@ class Program(Words, Graphs, Hidden, Shared, Streams):
         i, shown = self.rng.randrange(3), self.tells_creation or self.capture
         old = self.events[i]
         self.call(t, "EventDestroy", {"event": old.handle}, 500, shown=shown)
-        moved = self.rng.random() < 0.3
+        moved = self.rng.random() < 0.3 and old.handle & 0xffff < 0xf600  # further on there are others
         self.made_events += 1
         self.events[i] = Event(old.handle + 0x200 if moved else old.handle, self.made_events)
         self.call(t, "EventCreate", {"event": self.events[i].handle}, 500, shown=shown)
@@ -324,8 +325,6 @@ class Program(Words, Graphs, Hidden, Shared, Streams):
         over = max(at + 1000, done.end) + self.rng.randrange(2000, 9000)
         corr, at = self.call(t, name, args, over - at, stream=stream)
         self.truth[corr] = done
-        if done.begun and self.lossy:  # whoever lost the wait for a start sees nothing end
-            self.vague.add(corr)
         return corr, at, over - at
 
     def event_sync(self, t, e=None):
@@ -407,7 +406,7 @@ class Program(Words, Graphs, Hidden, Shared, Streams):
         """Another thread's call begins later, and takes effect before this one's does. One call: before a second one this one
         would have returned."""
         other = len(self.threads) - 1 - t
-        if other == t or self.rng.random() < 0.8 or self.threads[other] > self.threads[t] + 100000:
+        if other == t or self.rng.random() >= self.OVERTAKES or self.threads[other] > self.threads[t] + 100000:
             return False
         self.numbered[t] = self.next_corr()
         self.threads[t] = max(self.threads[t], self.threads[other] - self.rng.randrange(400))
@@ -435,6 +434,19 @@ class Plain(Program):
 
     def make_graphs_known(self):
         pass
+
+
+class Leaning(Program):
+    """Does a few things far more often than others, and some not at all: what two of them do to each other happens more."""
+    def __init__(self, rng, *how):
+        self.OVERTAKES, self.LOSES = rng.choice([0, 0.2, 0.8]), rng.choice([0.02, 0.1, 0.3])
+        self.LENGTH = rng.choice([(5, 15), (10, 50), (50, 100)])
+        super().__init__(rng, *how)
+
+    def choose_acts(self):
+        acts = super().choose_acts()
+        kinds = list(dict.fromkeys(acts))
+        return [self.launch] * 4 + [act for act in kinds for _ in range(self.rng.choice([0, 0, 1, 1, 2, 8]))]
 
 
 def play(programs):

@@ -25,17 +25,21 @@ def simulate_plain(form, first, n, rng):
     return programs
 
 
-def simulate(form, first, n, rng):
+def simulate(form, first, n, rng, kind=machine.Program):
     """Programs that ran one after another, some of them in pairs that share events."""
     programs, base, tells_device = [], 10 ** 9, rng.random() < 0.5
     while len(programs) < n:
-        pair = [machine.Program(rng, first + len(programs) + k, base, form.cuda, tells_device, form.capture, form.late)
+        pair = [kind(rng, first + len(programs) + k, base, form.cuda, tells_device, form.capture, form.late)
                 for k in range(2 if len(programs) + 1 < n and rng.random() < 0.2 else 1)]
         for p in pair if len(pair) > 1 else []:
             p.partner = pair[1 - pair.index(p)]
         base = machine.play(pair) + 10 ** 6
         programs += pair
     return programs
+
+
+def simulate_leaning(form, first, n, rng):
+    return simulate(form, first, n, rng, machine.Leaning)
 
 
 CERTAIN = ("exact", "never_recorded", "captured", "failed_call")  # nobody looks further
@@ -137,6 +141,7 @@ def main():
         batch = forms.FORMS[form].batch
         share = 1 if batch > 100 or sys.argv[3:] else 4 if batch > 1 else 20  # many small files are slow
         play(form, max(programs // share, 1), rng, simulate, "random", forms.FORMS[form].least)
+        play(form, max(programs // share // 2, 1), rng, simulate_leaning, "leaning", 0)
         if not sys.argv[2:]:
             play(form, 24, random.Random(form), simulate_plain, "plain", forms.FORMS[form].plain)
     tap.done()
