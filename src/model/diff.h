@@ -1,4 +1,4 @@
-/* Two analysed runs side by side, per step of their main devices: what the analysis hands to the
+/* Two analyzed runs side by side, per step of their main devices: what the analysis hands to the
  * renderers. */
 #ifndef ASSAY_MODEL_DIFF_H
 #define ASSAY_MODEL_DIFF_H

@@ -9,7 +9,7 @@
 extern const assay_table_id assay_findings_kept[];
 extern const size_t assay_findings_kept_count;
 
-/* Append what was found about each source of an analysed part to another one: source, meta, device,
+/* Append what was found about each source of an analyzed part to another one: source, meta, device,
  * device_time, idle_cause, step, step_time, kernel, call and warning, and the counts of issues.
  * Only strings that these rows use come along. Sources marked in skip (NULL: none) are left out;
  * kernels, warnings and issues belong to no source and all come. */

@@ -83,7 +83,8 @@ TEST(grids_are_given_in_either_unit_whatever_the_input_counts)
 		uint32_t d = assay_add(t, ASSAY_T_device), g = assay_add(t, ASSAY_T_gpu);
 		t->device.source[d] = run->part.source;
 		t->device.id[d] = 0;
-		t->device.vendor[d] = assay_sid_of(run, amd ? "amd" : "nvidia");
+		t->device.vendor[d] = assay_sid_of(
+			run, assay_vendor_name[amd ? ASSAY_VENDOR_AMD : ASSAY_VENDOR_NVIDIA]);
 		t->gpu.track[g] = assay_stream_track(&run->part, 0, 7);
 		t->gpu.grid_x[g] = 130;
 		t->gpu.block_x[g] = 64;

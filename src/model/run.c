@@ -98,8 +98,7 @@ static void map_names(assay_part *dst, assay_part *src, assay_moved *moved)
 	const assay_track_table *t = &src->t.track;
 	uint32_t source = dst->source;
 	for (size_t i = moved->track.n; i < t->n; i++) {
-		if (moved->whole)
-			dst->source = move_row(moved, ASSAY_T_source, t->source[i]);
+		dst->source = move_row(moved, ASSAY_T_source, t->source[i]);
 		uint32_t r = assay_track(dst, t->kind[i], t->pid[i], t->tid[i],
 					 moved->sid.p[t->process[i]], moved->sid.p[t->name[i]]);
 		*assay_push(&moved->track) = r;

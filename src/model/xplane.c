@@ -5,6 +5,12 @@
 #include "base/utf8.h"
 #include "model/scope_tree.h"
 
+const char *const xplane_number_name[] = {
+	[XPLANE_RANK] = "assay_rank",
+	[XPLANE_WORLD] = "assay_world",
+	[XPLANE_ZEROS] = "assay_zeros",
+};
+
 const char *const xplane_stat_name[XPLANE_STAT_COUNT] = {
 #define X(id, name) name,
 	XPLANE_STATS_KNOWN(X)

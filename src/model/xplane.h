@@ -96,7 +96,7 @@ enum { XENTRY_KEY = 1, XENTRY_VALUE };
 	X(INFERRED, "scope_inferred")                                                              \
 	X(CLASS, "resolve_class")                                                                  \
 	X(FOUND, "assay_found")                                                                    \
-	X(FROM_SCOPES, "labels_from_scopes")                                                       \
+	X(MADE, "assay_made")                                                                      \
 	X(STEP_ORIGIN, "step_origin")                                                              \
 	X(STACK, "assay_stack")                                                                    \
 	X(LOOK, "assay_look")
@@ -111,7 +111,7 @@ typedef enum xplane_stat {
 extern const char *const xplane_stat_name[XPLANE_STAT_COUNT];
 
 /* The stats that say which operator an event is of, and what that one does. An event with
- * FROM_SCOPES has none of its own: those behind it were made of its scope by our writer. */
+ * MADE has none of its own behind it: our writer made those. */
 bool xplane_is_label(assay_str stat);
 /* By source, and one behind the last: XLA wrote the file, its events say which operator they are
  * of. */
@@ -141,7 +141,19 @@ bool xplane_line_is_derived(int64_t id, assay_str name);
 #define XPLANE_BESIDE       "/device:CUSTOM:assay "
 #define XPLANE_COUNTER_LINE "_counters_"
 /* Ours: what other formats say of themselves, a stat each. Viewers know no such plane. */
-#define XPLANE_FACTS      "/assay:facts"
+#define XPLANE_FACTS "/assay:facts"
+/* Of further inputs, " <input>" follows. These are no facts of headers, but numbers of source. */
+enum { XPLANE_RANK, XPLANE_WORLD, XPLANE_ZEROS, XPLANE_NUMBERS };
+extern const char *const xplane_number_name[XPLANE_NUMBERS];
+/* Nor is this: the rows of device, of which only those with work have a plane, a list of [id,
+ * memory, units, warp, name, vendor, arch]. */
+#define XPLANE_DEVICES "assay_devices"
+/* Stats of planes that hold rows of several inputs: the input of a plane, where it is not the
+ * first; the number it gives the device, where the plane has another; of the host, threads that are
+ * not what their line says: a list of [number of the line, input, process, thread]. */
+#define XPLANE_INPUT      "assay_input"
+#define XPLANE_DEVICE_ID  "assay_device"
+#define XPLANE_THREADS    "assay_threads"
 #define XPLANE_STEPS_LINE "Steps"
 
 /* Stat of an AMD GPU's plane, whose gpu_device_name is the architecture: what it is sold as. */

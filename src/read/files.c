@@ -1,45 +1,25 @@
-/* What a directory means, and reading many files at once: ranks of a job come one file each, or
- * several with one stem. The files of a process are a batch. Batches are read by workers, each into
+/* Reading many files at once: ranks of a job come one file each, or several with one stem. The
+ * files of a process are a batch. Batches are read by workers, each into
  * a run of its own, and joined to the run in their order, so that any number of workers gives the
  * same rows. No more of them than workers are held at a time. */
-#define _GNU_SOURCE /* strverscmp */
-#include <dirent.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/compare.h"
-#include "base/limits.h"
 #include "base/owner.h"
 #include "base/pump.h"
 #include "base/test.h"
 #include "model/sound.h"
+#include "read/listing.h"
 #include "read/reader.h"
 
-enum { DEPTH_MAX = 4, WORKERS_MAX = 64 };
+enum { WORKERS_MAX = 64 };
 
 enum batch_state {
 	BATCH_WAITS, /* nobody looked at it yet */
 	BATCH_TAKEN,
 	BATCH_READ, /* run holds it, or its files say why not */
-};
-
-struct file {
-	char *path;
-	bool named;  /* by the user, not found in a directory */
-	bool linked; /* reached through a link */
-	dev_t device;
-	ino_t inode;    /* 0: no plain file */
-	uint64_t state; /* changes with size and time */
-	bool twin;      /* another name of a file that is there */
-	bool in_turn;   /* its format needs what was read before it */
-	bool ok;
-	assay_err err;
-	struct file *next; /* of the same batch */
 };
 
 struct batch {
@@ -52,8 +32,7 @@ struct reading {
 	assay_run *run;
 	const assay_each *each; /* NULL: rows are joined to the run */
 	uint64_t bytes_done;
-	assay_arena arena;
-	assay_vec(struct file) file;
+	struct files found;
 	assay_vec(struct batch) batch;
 	size_t next, joined; /* batches given to workers, batches joined */
 	size_t good;
@@ -64,212 +43,15 @@ struct reading {
 	pthread_cond_t turn;
 	assay_thread thread[WORKERS_MAX];
 	unsigned started;
-	const char *beside; /* place of captures looked at last */
-	bool failed;        /* somebody found no memory: nobody goes on */
+	bool failed; /* somebody found no memory: nobody goes on */
 };
-
-/* Order of a directory: digits inside names compare as numbers, so rank2 comes before rank10. */
-static int by_name(const void *a, const void *b)
-{
-	return strverscmp(((const struct file *)a)->path, ((const struct file *)b)->path);
-}
-
-/* What a recorder still writes, and what shards of this very job write beside it. */
-static bool is_no_trace(const char *name)
-{
-	return assay_str_ends(assay_str_of(name), ".ring") || strstr(name, ".asf");
-}
-
-static uint64_t state_of(const struct stat *st)
-{
-	const int64_t of[] = {st->st_size, st->st_mtim.tv_sec, st->st_mtim.tv_nsec};
-	return assay_hash(of, sizeof of, 0);
-}
-
-/* Where serving engines put recordings of graphs being captured: they explain the run beside them,
- * and are none. */
-static const char CAPTURE_FOLDER[] = "capture_traces";
-
-/* Of a kind whose files are the kernel's answers: some of them are endless, or wait for something
- * to happen. */
-static bool is_no_storage(const char *dir)
-{
-	static const uint32_t kinds[] = {PROC_SUPER_MAGIC, SYSFS_MAGIC,         DEBUGFS_MAGIC,
-					 TRACEFS_MAGIC,    SECURITYFS_MAGIC,    CGROUP_SUPER_MAGIC,
-					 BPF_FS_MAGIC,     CGROUP2_SUPER_MAGIC, DEVPTS_SUPER_MAGIC};
-	struct statfs fs;
-	bool found = false;
-	if (statfs(dir, &fs) < 0)
-		return false;
-	for (size_t i = 0; i < ASSAY_COUNT_OF(kinds); i++)
-		found = found || (uint32_t)fs.f_type == kinds[i];
-	return found;
-}
-
-/* "run/" and "run" name the same files: "run/env.json". */
-static char *path_in(assay_arena *a, const char *dir, const char *name)
-{
-	size_t n = strlen(dir);
-	while (n && dir[n - 1] == '/')
-		n--;
-	return assay_printf(a, "%.*s/%s", (int)n, dir, name);
-}
-
-static void list_files(struct reading *r, const char *dir, int depth, bool linked)
-{
-	if (is_no_storage(dir))
-		return;
-	DIR *d = opendir(dir);
-	assay_undo undo;
-	if (!d && errno == ENOMEM)
-		assay_oom(0);
-	if (!d) {
-		assay_count(&r->run->part, ASSAY_ISSUE_broken_file, 1);
-		assay_warn(r->run, "broken_file", "cannot open %s: %s", dir, strerror(errno));
-		return;
-	}
-	assay_undo_dir(&undo, d);
-	for (struct dirent *e; r->file.n <= ASSAY_LIMIT_FILES && (e = readdir(d));) {
-		if (e->d_name[0] == '.' || is_no_trace(e->d_name))
-			continue;
-		char *path = path_in(&r->arena, dir, e->d_name);
-		struct stat st;
-		if (lstat(path, &st) < 0)
-			continue;
-		bool by_link = linked || S_ISLNK(st.st_mode);
-		if (S_ISLNK(st.st_mode) && stat(path, &st) < 0)
-			continue;
-		if (S_ISDIR(st.st_mode) && !strcmp(e->d_name, CAPTURE_FOLDER))
-			assay_meta_add(&r->run->part, "captures", assay_str_of(path));
-		else if (S_ISDIR(st.st_mode) && depth < DEPTH_MAX)
-			list_files(r, path, depth + 1, by_link);
-		else if (S_ISREG(st.st_mode))
-			*assay_push(&r->file) = (struct file){.path = path,
-							      .linked = by_link,
-							      .device = st.st_dev,
-							      .inode = st.st_ino,
-							      .state = state_of(&st)};
-	}
-	assay_undo_drop(&undo);
-	closedir(d);
-}
-
-static const char PROFILE[] = ".xplane.pb";
-
-/* JAX puts the same profile beside its XPlane file as JSON: <host>.trace.json.gz, and
- * perfetto_trace.json.gz when asked for. */
-static bool is_copy_of(assay_str path, assay_str xplane)
-{
-	static const char *const ends[] = {".trace.json.gz", ".trace.json"};
-	assay_str folder = assay_str_folder(path), stem = {xplane.p, xplane.n - strlen(PROFILE)};
-	if (!assay_str_eq(folder, assay_str_folder(xplane)))
-		return false;
-	assay_str name = {path.p + folder.n, path.n - folder.n};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(ends); i++)
-		if (assay_str_ends(path, ends[i]) &&
-		    assay_str_eq(stem, (assay_str){path.p, path.n - strlen(ends[i])}))
-			return true;
-	return assay_str_is(name, "perfetto_trace.json.gz");
-}
-
-static void drop_copies(struct reading *r, size_t first)
-{
-	assay_vec(assay_str) profile = {0};
-	size_t kept = first;
-	for (size_t i = first; i < r->file.n; i++)
-		if (assay_str_ends(assay_str_of(r->file.p[i].path), PROFILE))
-			*assay_push(&profile) = assay_str_of(r->file.p[i].path);
-	for (size_t i = first; i < r->file.n; i++) {
-		bool copy = false;
-		for (size_t k = 0; k < profile.n && !copy; k++)
-			copy = is_copy_of(assay_str_of(r->file.p[i].path), profile.p[k]);
-		if (copy)
-			assay_count(&r->run->part, ASSAY_ISSUE_copied_file, 1);
-		else
-			r->file.p[kept++] = r->file.p[i];
-	}
-	r->file.n = kept;
-	assay_vec_free(&profile);
-}
-
-/* The same file stands together; the one to keep first: a named one, then one without a link. */
-static int by_inode(const void *a, const void *b)
-{
-	const struct file *x = *(struct file *const *)a, *y = *(struct file *const *)b;
-	int file = assay_then(ASSAY_CMP(x->device, y->device), ASSAY_CMP(x->inode, y->inode));
-	int way = assay_then(ASSAY_CMP(y->named, x->named), ASSAY_CMP(x->linked, y->linked));
-	return assay_then(assay_then(file, way), ASSAY_CMP(x, y));
-}
-
-/* A rank is one file, however many names lead to it: "latest" points to a run beside it. */
-static void drop_twins(struct reading *r)
-{
-	struct file **order = assay_alloc(&r->arena, (r->file.n + 1) * sizeof *order);
-	size_t kept = 0;
-	for (size_t i = 0; i < r->file.n; i++)
-		order[i] = &r->file.p[i];
-	qsort(order, r->file.n, sizeof *order, by_inode);
-	for (size_t i = 1; i < r->file.n; i++)
-		if (order[i]->inode && order[i]->inode == order[i - 1]->inode &&
-		    order[i]->device == order[i - 1]->device)
-			order[i]->twin = true;
-	for (size_t i = 0; i < r->file.n; i++)
-		if (r->file.p[i].twin)
-			assay_count(&r->run->part, ASSAY_ISSUE_same_file, 1);
-		else
-			r->file.p[kept++] = r->file.p[i];
-	r->file.n = kept;
-}
-
-/* A file that is named has its captures beside it, too. */
-static void find_captures_beside(struct reading *r, const char *path)
-{
-	assay_str folder = assay_str_folder(assay_str_of(path));
-	char *beside = assay_printf(&r->arena, "%.*s%s", (int)folder.n, folder.p, CAPTURE_FOLDER);
-	struct stat st;
-	bool known = r->beside && !strcmp(r->beside, beside);
-	r->beside = beside;
-	if (!known && !stat(beside, &st) && S_ISDIR(st.st_mode))
-		assay_meta_add(&r->run->part, "captures", assay_str_of(beside));
-}
-
-static bool add_path(struct reading *r, const char *path, assay_err *err)
-{
-	struct stat st = {0};
-	bool pipe = !strcmp(path, "-");
-	if (!pipe && stat(path, &st) < 0)
-		return assay_fail(err, ASSAY_IO, 0, "cannot open %s: %s", path, strerror(errno));
-	if (pipe || !S_ISDIR(st.st_mode)) {
-		*assay_push(&r->file) =
-			(struct file){.path = assay_dup(&r->arena, assay_str_of(path)),
-				      .named = true,
-				      .device = st.st_dev,
-				      .inode = S_ISREG(st.st_mode) ? st.st_ino : 0,
-				      .state = state_of(&st)};
-		if (S_ISREG(st.st_mode))
-			find_captures_beside(r, path);
-		return true;
-	}
-	size_t first = r->file.n;
-	list_files(r, path, 0, false);
-	if (r->file.n > ASSAY_LIMIT_FILES)
-		return assay_fail(err, ASSAY_LIMIT, 0,
-				  "%s holds more than %d files: name the folder of one job", path,
-				  ASSAY_LIMIT_FILES);
-	if (r->file.n == first)
-		return assay_fail(err, ASSAY_UNKNOWN, 0, "%s holds no file that assay can read",
-				  path);
-	qsort(r->file.p + first, r->file.n - first, sizeof *r->file.p, by_name);
-	drop_copies(r, first);
-	return true;
-}
 
 /* Files of one process go together, where the first of them stands. */
 static void make_batches(struct reading *r)
 {
 	assay_map seen = {0};
-	for (size_t i = 0; i < r->file.n; i++) {
-		struct file *f = &r->file.p[i];
+	for (size_t i = 0; i < r->found.file.n; i++) {
+		struct file *f = &r->found.file.p[i];
 		assay_str stem = assay_process_stem(assay_str_of(f->path));
 		uint32_t *slot = assay_map_at(&seen, assay_hash(stem.p, stem.n, 0));
 		if (*slot == ASSAY_MAP_ABSENT || stem.n == strlen(f->path)) {
@@ -415,8 +197,8 @@ static void show_progress(struct reading *r, const struct batch *b)
 		r->bytes_done += s->file_bytes[i];
 	if (!r->run->progress)
 		return;
-	snprintf(what, sizeof what, "%zu of %zu files", (size_t)(b->last - r->file.p) + 1,
-		 r->file.n);
+	snprintf(what, sizeof what, "%zu of %zu files", (size_t)(b->last - r->found.file.p) + 1,
+		 r->found.file.n);
 	r->run->progress(r->run->progress_ctx, what, r->bytes_done, 0);
 }
 
@@ -458,7 +240,7 @@ static void take_file(struct reading *r, struct file *f)
 	if (f->in_turn)
 		read_in_turn(r, f);
 	r->good += f->ok;
-	if (!f->ok && r->file.n > 1)
+	if (!f->ok && r->found.file.n > 1)
 		report(r, f);
 }
 
@@ -534,8 +316,8 @@ static void read_one_by_one(struct reading *r)
 /* Standard input can be opened once only, so it is never looked at twice. */
 static bool has_pipe(const struct reading *r)
 {
-	for (size_t i = 0; i < r->file.n; i++)
-		if (!strcmp(r->file.p[i].path, "-"))
+	for (size_t i = 0; i < r->found.file.n; i++)
+		if (!strcmp(r->found.file.p[i].path, "-"))
 			return true;
 	return false;
 }
@@ -546,8 +328,9 @@ static void take_shard(struct reading *r, assay_listing *l)
 {
 	size_t shards = r->each->shards, n = r->batch.n;
 	l->processes = l->n = n;
-	for (size_t i = 0; i < r->file.n; i++)
-		l->names = assay_hash(r->file.p[i].path, strlen(r->file.p[i].path), l->names);
+	for (size_t i = 0; i < r->found.file.n; i++)
+		l->names = assay_hash(r->found.file.p[i].path, strlen(r->found.file.p[i].path),
+				      l->names);
 	if (shards) {
 		l->first = n / shards * r->each->shard +
 			   (n % shards < r->each->shard ? n % shards : r->each->shard);
@@ -585,10 +368,10 @@ static bool read_all(struct reading *r, const char *first_path, assay_err *err)
 	pthread_mutex_destroy(&r->lock);
 	if (r->good || (r->each && r->each->shards))
 		return true;
-	for (size_t i = 0; i < r->file.n; i++)
-		if (r->file.p[i].named) { /* the first one says it best */
+	for (size_t i = 0; i < r->found.file.n; i++)
+		if (r->found.file.p[i].named) { /* the first one says it best */
 			if (err)
-				*err = r->file.p[i].err;
+				*err = r->found.file.p[i].err;
 			return false;
 		}
 	return assay_fail(err, ASSAY_UNKNOWN, 0, "%s holds no file that assay can read",
@@ -599,19 +382,19 @@ static bool read_all(struct reading *r, const char *first_path, assay_err *err)
 static bool read_paths(assay_run *run, char *const *paths, size_t n, unsigned threads,
 		       const assay_each *each, size_t *held, assay_err *err)
 {
-	struct reading r = {.run = run, .threads = threads, .each = each};
+	struct reading r = {.run = run, .found = {.run = run}, .threads = threads, .each = each};
 	bool ok = true;
 	for (size_t i = 0; ok && i < n; i++)
-		ok = add_path(&r, paths[i], err);
+		ok = assay_files_add(&r.found, paths[i], err);
 	if (ok) {
-		drop_twins(&r);
+		assay_files_drop_twins(&r.found);
 		ok = read_all(&r, n ? paths[0] : "", err);
 	}
 	if (held)
 		*held = r.held_most;
-	assay_vec_free(&r.file);
+	assay_vec_free(&r.found.file);
 	assay_vec_free(&r.batch);
-	assay_arena_free(&r.arena);
+	assay_arena_free(&r.found.arena);
 	return ok;
 }
 
@@ -656,18 +439,6 @@ static char *write_ranks(assay_arena *a)
 		fclose(f);
 	}
 	return dir;
-}
-
-TEST(json_beside_its_xplane_file_is_a_copy)
-{
-	assay_str xplane = ASSAY_S("run/vm.xplane.pb");
-	CHECK(is_copy_of(ASSAY_S("run/vm.trace.json.gz"), xplane));
-	CHECK(is_copy_of(ASSAY_S("run/perfetto_trace.json.gz"), xplane));
-	CHECK(!is_copy_of(ASSAY_S("run/other.trace.json.gz"), xplane));
-	CHECK(!is_copy_of(ASSAY_S("run2/vm.trace.json.gz"), xplane));
-	CHECK(!is_copy_of(xplane, xplane));
-	CHECK(!is_copy_of(ASSAY_S("run/vm.trace.json.gz"), ASSAY_S("run/vm.trace.json.gz")));
-	return 0;
 }
 
 /* A hash of every value of every table, strings by their text. */
@@ -732,17 +503,6 @@ TEST(a_file_with_two_names_is_read_once)
 	unlink(loop);
 	unlink(link);
 	assay_arena_free(&a);
-	return 0;
-}
-
-TEST(files_that_are_answers_of_the_kernel_are_not_opened)
-{
-	assay_run *run = assay_run_new();
-	assay_err err = {0};
-	CHECK(!assay_read_path(run, "/proc/self/net", &err));
-	CHECK(strstr(err.text,
-		     access("/proc/self/net", F_OK) == 0 ? "holds no file" : "cannot open"));
-	assay_run_free(run);
 	return 0;
 }
 
@@ -863,16 +623,6 @@ TEST(of_64_captures_no_more_are_held_than_there_are_workers)
 	CHECK(!run->part.t.gpu.n && !run->part.t.source.n);
 	assay_run_free(run);
 	assay_run_free(one);
-	assay_arena_free(&a);
-	return 0;
-}
-
-TEST(a_slash_behind_a_folder_is_not_doubled)
-{
-	assay_arena a = {0};
-	CHECK(!strcmp(path_in(&a, "run", "x"), "run/x") &&
-	      !strcmp(path_in(&a, "run//", "x"), "run/x"));
-	CHECK(!strcmp(path_in(&a, "/", "x"), "/x"));
 	assay_arena_free(&a);
 	return 0;
 }

@@ -191,7 +191,7 @@ static void fail_unknown(assay_input *in, assay_str head, assay_err *err)
 		   assay_input_path(in),
 		   hint      ? hint
 		   : columns ? "; as a table it would have the columns "
-			     : "",
+			     : " ('assay formats' lists them)",
 		   columns ? columns : "");
 	assay_arena_free(&scratch);
 }

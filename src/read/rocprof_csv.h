@@ -252,4 +252,14 @@ static inline void csv_put_kernel(csv_worker *w)
 	g->scalar_regs[r] = (uint16_t)v[CSV_SCALAR_REGS];
 }
 
+enum { CSV_WINDOW = 1 << 20 };
+
+/* How to read; tests vary it. */
+typedef struct csv_how {
+	unsigned threads;
+	size_t window;
+	assay_isa isa;
+} csv_how;
+bool assay_csv_read_as(assay_run *run, assay_input *in, csv_how how, assay_err *err);
+
 #endif

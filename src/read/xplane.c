@@ -57,7 +57,7 @@ static int8_t known_stat(assay_str name)
 	for (int8_t i = 0; i < XPLANE_STAT_COUNT; i++)
 		if (assay_str_is(name, xplane_stat_name[i]))
 			return i;
-	return -1;
+	return assay_str_is(name, "labels_from_scopes") ? XPLANE_MADE : -1; /* in older files */
 }
 
 /* A map entry: the key, and the message it leads to. */
@@ -109,14 +109,20 @@ static void keep_name(xplane *x, assay_kept_of of, assay_str name)
 			    assay_protow_data(&x->rest));
 }
 
+/* The halves of an entry of a map of metadata; one that has none is counted. */
+static bool take_meta(xplane *x, assay_str entry, uint64_t *key, assay_str *value)
+{
+	bool ok = map_entry(entry, key, value);
+	assay_count(x->part, ASSAY_ISSUE_bad_record, !ok);
+	return ok;
+}
+
 static void add_stat_meta(xplane *x, assay_str entry)
 {
 	uint64_t key;
 	assay_str value;
-	if (!map_entry(entry, &key, &value)) {
-		assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
+	if (!take_meta(x, entry, &key, &value))
 		return;
-	}
 	assay_str name = text_field(value, XMETA_NAME);
 	set_index(&x->plane->stat_at, key, x->plane->stats.n);
 	*assay_push(&x->plane->stats) = (xplane_stat_meta){
@@ -135,10 +141,8 @@ static void add_event_meta(xplane *x, assay_str entry)
 {
 	uint64_t key;
 	assay_str value;
-	if (!map_entry(entry, &key, &value)) {
-		assay_count(x->part, ASSAY_ISSUE_bad_record, 1);
+	if (!take_meta(x, entry, &key, &value))
 		return;
-	}
 	assay_str name = text_field(value, XMETA_NAME);
 	if (!name.n)
 		name = text_field(value, XMETA_DISPLAY_NAME);
@@ -236,8 +240,13 @@ static void plane_stat(xplane *x, assay_str message)
 		xplane_keep(x, x->plane->place, ASSAY_KEPT_PLANE, ASSAY_NO_ROW,
 			    assay_protow_data(&x->rest));
 	}
-	if (!v.field || v.field == XSTAT_BYTES)
+	if (!v.field || v.field == XSTAT_BYTES || assay_str_is(meta->name, XPLANE_INPUT) ||
+	    assay_str_is(meta->name, XPLANE_DEVICE_ID))
 		return;
+	if (assay_str_is(meta->name, XPLANE_THREADS)) {
+		xplane_threads_stat(x, v.text);
+		return;
+	}
 	assay_jsonw w = {.compact = true};
 	xplane_value_json(&w, &v, &x->scratch);
 	const char *key = assay_printf(&x->scratch, "%.*s.%.*s", (int)x->plane->name.n,
@@ -316,20 +325,35 @@ static void task_stat(xplane *x, assay_str message)
 	x->part->t.source.epoch[x->part->source] = 1;
 }
 
+/* What our writer knew of the input beside them. */
+static void number_fact(xplane *x, assay_str name, int64_t v)
+{
+	assay_source_table *s = &x->part->t.source;
+	uint32_t source = x->part->source;
+	if (v < 0 || v > INT32_MAX)
+		return;
+	if (assay_str_is(name, xplane_number_name[XPLANE_RANK]))
+		s->rank[source] = (int32_t)v;
+	else if (assay_str_is(name, xplane_number_name[XPLANE_WORLD]))
+		s->world[source] = (int32_t)v;
+	else if (assay_str_is(name, xplane_number_name[XPLANE_ZEROS]))
+		s->zeros[source] = (uint8_t)(v & ((1 << ASSAY_ZEROS) - 1));
+}
+
 /* A fact of the header that our writer put here. */
 static void fact_stat(xplane *x, assay_str message)
 {
 	const xplane_stat_meta *meta;
 	xplane_value v;
 	bool more;
-	int64_t rank;
-	if (!xplane_value_read(x->plane, message, &meta, &v, &more) || !meta->name.n ||
-	    (v.field != XSTAT_STR && v.field != XSTAT_REF))
+	if (!xplane_value_read(x->plane, message, &meta, &v, &more) || !meta->name.n)
 		return;
-	assay_meta_add(x->part, assay_dup(&x->scratch, meta->name), v.text);
-	if (assay_str_is(meta->name, "distributedInfo.rank") && assay_str_i64(v.text, &rank) &&
-	    rank >= 0 && rank <= INT32_MAX)
-		x->part->t.source.rank[x->part->source] = (int32_t)rank;
+	if (assay_str_is(meta->name, XPLANE_DEVICES))
+		xplane_devices_stat(x, v.text);
+	else if (v.field == XSTAT_STR || v.field == XSTAT_REF)
+		assay_meta_add(x->part, assay_dup(&x->scratch, meta->name), v.text);
+	else if (v.field == XSTAT_INT64)
+		number_fact(x, meta->name, v.num);
 }
 
 /* Behind the looks that lead to it. */
@@ -398,6 +422,11 @@ static bool number_of(assay_str name, size_t prefix, int64_t *id)
 	       *id <= INT32_MAX;
 }
 
+static bool is_facts(const xplane_plane *p)
+{
+	return assay_str_starts(p->name, XPLANE_FACTS);
+}
+
 /* Where the lines are, and all else there is. */
 static void look_over(xplane *x, xplane_place message)
 {
@@ -421,6 +450,22 @@ static void look_over(xplane *x, xplane_place message)
 	p->message = (assay_str){p->fields.p, p->fields.n};
 }
 
+/* Of planes that our writer made of several inputs: what they were there. */
+static void find_input(xplane *x)
+{
+	xplane_plane *p = x->plane;
+	int64_t number = p->id;
+	x->part->source = x->inputs->first;
+	if (!p->device && !p->beside && !is_facts(p))
+		return;
+	each_plane_stat(x, xplane_input_stat);
+	if (p->id != number) {
+		snprintf(p->renamed, sizeof p->renamed, "%s%d",
+			 p->device ? XPLANE_GPU : XPLANE_BESIDE, (int)p->id);
+		p->name = p->place = assay_str_of(p->renamed);
+	}
+}
+
 static void begin_plane(xplane *x, xplane_place message)
 {
 	xplane_plane *p = x->plane;
@@ -438,6 +483,7 @@ static void begin_plane(xplane *x, xplane_place message)
 	int64_t id;
 	if (p->device && number_of(p->name, sizeof XPLANE_GPU - 1, &id))
 		p->id = id;
+	find_input(x);
 }
 
 static void free_ids(xplane_ids *ids)
@@ -463,7 +509,7 @@ static bool is_our_hlo(const xplane *x)
 	if (!assay_str_is(x->plane->name, XPLANE_METADATA))
 		return false;
 	for (size_t i = 0; i < x->plane->stats.n; i++)
-		if (x->plane->stats.p[i].known == XPLANE_FROM_SCOPES)
+		if (x->plane->stats.p[i].known == XPLANE_MADE)
 			return true;
 	return false;
 }
@@ -486,7 +532,7 @@ static void read_plane(xplane *x, xplane_crew *crew, xplane_place message, xplan
 		xplane_lines_read(crew);
 	} else if (assay_str_is(x->plane->name, XPLANE_SCOPE_TREE)) {
 		each_plane_stat(x, tree_stat);
-	} else if (assay_str_is(x->plane->name, XPLANE_FACTS)) {
+	} else if (is_facts(x->plane)) {
 		each_plane_stat(x, fact_stat);
 	} else {
 		if (assay_str_is(x->plane->name, XPLANE_TASK))
@@ -496,6 +542,7 @@ static void read_plane(xplane *x, xplane_crew *crew, xplane_place message, xplan
 				    xplane_place_bytes(x->text, &x->window, whole));
 	}
 	end_plane(x);
+	x->part->source = x->inputs->first;
 }
 
 /* A field of the file itself that is no plane. */
@@ -550,13 +597,15 @@ static bool xplane_read(assay_run *run, assay_input *in, assay_err *err)
 	xplane_text text;
 	xplane *x = assay_alloc(&a, sizeof *x);
 	assay_file_stacks stacks;
+	xplane_inputs inputs = {.first = run->part.source};
 	assay_file_stacks_begin(&stacks, &run->part);
 	*x = (xplane){.part = &run->part,
 		      .plane = &plane,
 		      .text = &text,
 		      .window.ahead = XPLANE_PEEK,
 		      .args_left = ASSAY_LIMIT_ARGS,
-		      .stacks = &stacks};
+		      .stacks = &stacks,
+		      .inputs = &inputs};
 	xplane_crew *crew = xplane_crew_new(x, assay_run_threads(run), &a);
 	(void)err;
 	for (uint64_t pos = 0; xplane_text_from(&text, in, pos);) {
@@ -571,6 +620,7 @@ static bool xplane_read(assay_run *run, assay_input *in, assay_err *err)
 	}
 	xplane_steps_end(x);
 	assay_file_stacks_end(&stacks, &run->part);
+	xplane_inputs_end(run, &inputs);
 	run->part.t.source.records[run->part.source] += x->events;
 	xplane_crew_free(crew);
 	xplane_free(x);

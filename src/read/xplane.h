@@ -66,6 +66,7 @@ typedef struct xplane_event_meta {
 typedef struct xplane_step {
 	int64_t ts, dur, device;
 	assay_sid name;
+	uint32_t source;
 } xplane_step;
 
 /* Indices by id. Ids are small numbers in most files; a list serves those. */
@@ -98,6 +99,7 @@ typedef struct xplane_plane {
 	int64_t major, minor; /* compute capability, -1 when not said */
 	assay_sid product;
 	bool amd, device, host, beside; /* beside: XPLANE_BESIDE */
+	char renamed[64];               /* name, where the plane's input gave another */
 } xplane_plane;
 
 typedef struct xplane_line {
@@ -194,6 +196,19 @@ typedef struct xplane_kernel {
 } xplane_kernel;
 enum { XPLANE_KERNELS = 512 };
 
+/* What our writer says of the inputs of a file; threads share it. */
+typedef struct xplane_thread {
+	uint32_t source;
+	int64_t pid, tid;
+} xplane_thread;
+typedef struct xplane_inputs {
+	uint32_t first;              /* source */
+	assay_vec(uint32_t) further; /* by input, from 1 on: its source */
+	assay_vec(xplane_thread) threads;
+	assay_map thread_at; /* number of a line -> index in threads */
+	assay_arena arena;
+} xplane_inputs;
+
 /* What reads events. Each thread has one, with a part of its own; the first has the run's. */
 typedef struct xplane {
 	assay_part *part;
@@ -218,6 +233,7 @@ typedef struct xplane {
 	assay_vec(xplane_step) derived_steps; /* used when no host thread marked any */
 	bool marked_steps;
 	assay_file_stacks *stacks; /* of the first one only */
+	xplane_inputs *inputs;
 } xplane;
 
 /* xplane_number() of a column of 32 bits: what does not fit is counted and absent. */
@@ -255,6 +271,15 @@ void xplane_on_counters(xplane *x, const xplane_line *line, const xplane_event *
 xplane_sink *xplane_line_begin(xplane *x, xplane_line *line);
 void xplane_device_end(xplane *x, size_t first_gpu_row);
 void xplane_steps_end(xplane *x);
+
+/* xplane_inputs.c. A stat of a plane: whose it is, and its device's number there. */
+void xplane_input_stat(xplane *x, assay_str stat);
+/* The list of threads that are not what their line says; that of an input's devices. */
+void xplane_threads_stat(xplane *x, assay_str list);
+void xplane_devices_stat(xplane *x, assay_str list);
+/* Whose line or event of this number it is; pid: what the plane says. */
+xplane_thread xplane_thread_of(const xplane *x, int64_t pid, int64_t number);
+void xplane_inputs_end(assay_run *run, xplane_inputs *in);
 
 /* xplane_beside.c: what our writer put beside the devices, and memory that it put on threads. */
 void xplane_add_memory(xplane *x, const xplane_event *ev);

@@ -68,9 +68,14 @@ static int32_t device_of(assay_str allocator)
 /* The thread that an event says it is of. */
 static uint32_t thread_of(xplane *x, const xplane_event *ev)
 {
-	return assay_track(x->part, ASSAY_TRACK_THREAD, xplane_number(ev, XPLANE_PROCESS, -1),
-			   xplane_number(ev, XPLANE_THREAD, -1),
-			   assay_intern_z(&x->part->strings, XPLANE_HOST), 0);
+	uint32_t source = x->part->source;
+	xplane_thread t = xplane_thread_of(x, xplane_number(ev, XPLANE_PROCESS, -1),
+					   xplane_number(ev, XPLANE_THREAD, -1));
+	x->part->source = t.source;
+	uint32_t track = assay_track(x->part, ASSAY_TRACK_THREAD, t.pid, t.tid,
+				     assay_intern_z(&x->part->strings, XPLANE_HOST), 0);
+	x->part->source = source;
+	return track;
 }
 
 static void add_look(xplane *x, const xplane_event *ev)

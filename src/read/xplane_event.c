@@ -176,17 +176,24 @@ static void add_value(xplane *x, const xplane_value *v)
 
 /* Stats whose value a row keeps in a column, for work on a device and for spans of a host. */
 static const bool device_column[XPLANE_STAT_COUNT] = {
-	[XPLANE_CORR] = true,     [XPLANE_SCOPE] = true,       [XPLANE_KERNEL] = true,
-	[XPLANE_GRAPH] = true,    [XPLANE_NODE] = true,        [XPLANE_CONTEXT] = true,
-	[XPLANE_QUEUE] = true,    [XPLANE_DISPATCH] = true,    [XPLANE_EXTERNAL] = true,
-	[XPLANE_INFERRED] = true, [XPLANE_FROM_SCOPES] = true, [XPLANE_HLO_RECORDED] = true,
+	[XPLANE_CORR] = true,     [XPLANE_SCOPE] = true,    [XPLANE_KERNEL] = true,
+	[XPLANE_GRAPH] = true,    [XPLANE_NODE] = true,     [XPLANE_CONTEXT] = true,
+	[XPLANE_QUEUE] = true,    [XPLANE_DISPATCH] = true, [XPLANE_EXTERNAL] = true,
+	[XPLANE_INFERRED] = true, [XPLANE_MADE] = true,     [XPLANE_HLO_RECORDED] = true,
 };
 static const bool host_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_CORR] = true,     [XPLANE_SCOPE] = true,    [XPLANE_CAT] = true,
 	[XPLANE_EXTERNAL] = true, [XPLANE_SEQ] = true,      [XPLANE_FWD_THREAD] = true,
 	[XPLANE_EV_IDX] = true,   [XPLANE_PY_ID] = true,    [XPLANE_PY_PARENT] = true,
 	[XPLANE_CBID] = true,     [XPLANE_INFERRED] = true, [XPLANE_STEP_ORIGIN] = true,
-	[XPLANE_STACK] = true,
+	[XPLANE_STACK] = true,    [XPLANE_MADE] = true,
+};
+/* Of calls, behind the word that says so. */
+static const bool call_column[XPLANE_STAT_COUNT] = {
+	[XPLANE_CORR] = true,     [XPLANE_SCOPE] = true,       [XPLANE_CAT] = true,
+	[XPLANE_EXTERNAL] = true, [XPLANE_CBID] = true,        [XPLANE_STATUS] = true,
+	[XPLANE_INFERRED] = true, [XPLANE_STEP_ORIGIN] = true, [XPLANE_STACK] = true,
+	[XPLANE_MADE] = true,
 };
 
 /* The same of memory on a thread, and beside a device, by what the event says it is. */
@@ -222,22 +229,28 @@ static const bool beside_column[XPLANE_STAT_COUNT] = {
 	[XPLANE_INFERRED] = true,
 };
 
-static const bool *columns_of(const xplane *x, assay_str cat)
+/* cat: as the event says it, or empty. */
+static const bool *columns_of(const xplane *x, const xplane_value *cat)
 {
-	if (!x->plane->beside)
-		return x->plane->device                      ? device_column
-		       : assay_str_is(cat, XPLANE_CAT_ALLOC) ? memory_column
-							     : host_column;
-	return assay_str_is(cat, XPLANE_CAT_SYNC)       ? sync_column
-	       : assay_str_is(cat, XPLANE_CAT_MARK)     ? mark_column
-	       : assay_str_is(cat, ASSAY_LOOK_CATEGORY) ? look_column
-							: beside_column;
+	if (!x->plane->beside) {
+		int kind = cat->field == XSTAT_REF && cat->ref != ASSAY_MAP_ABSENT
+				   ? x->plane->stats.p[cat->ref].host_kind
+				   : -1;
+		return x->plane->device                            ? device_column
+		       : kind >= 0 && assay_is_call((uint8_t)kind) ? call_column
+		       : assay_str_is(cat->text, XPLANE_CAT_ALLOC) ? memory_column
+								   : host_column;
+	}
+	return assay_str_is(cat->text, XPLANE_CAT_SYNC)       ? sync_column
+	       : assay_str_is(cat->text, XPLANE_CAT_MARK)     ? mark_column
+	       : assay_str_is(cat->text, ASSAY_LOOK_CATEGORY) ? look_column
+							      : beside_column;
 }
 
 /* What our writer made of a row's scope or step, and says so in front of it. */
 static bool is_made_anew(const xplane_event *ev, const xplane_stat_meta *meta)
 {
-	if (meta->label && ev->stat[XPLANE_FROM_SCOPES].field)
+	if (ev->stat[XPLANE_MADE].field)
 		return true;
 	if (meta->label && ev->stat[XPLANE_HLO_RECORDED].field &&
 	    assay_str_is(meta->name, "hlo_op"))
@@ -281,7 +294,7 @@ static inline void take_stat(xplane *x, const xplane_stat_at *at, bool shared, x
 		ev->stat[meta->known] = v;
 		ev->seen |= (uint64_t)1 << meta->known;
 		if (meta->known == XPLANE_CAT)
-			ev->column = columns_of(x, v.text);
+			ev->column = columns_of(x, &v);
 		if (meta->known == XPLANE_HLO_RECORDED) /* in front of what our writer found */
 			show_stat(x, &recorded, &v, at->whole);
 		bool zero = meta->known == XPLANE_EXTERNAL && v.field && !v.text.n && !v.num;
@@ -393,7 +406,7 @@ static void forget_event(xplane *x, xplane_event *ev)
 		ev->stat[__builtin_ctzll(ev->seen)] = (xplane_value){0};
 	ev->occurrences = 0;
 	ev->aggregate = ev->runtime = false;
-	ev->column = columns_of(x, (assay_str){"", 0});
+	ev->column = columns_of(x, &(xplane_value){.text = {"", 0}});
 	x->rest.out.n = x->stat_rest.out.n = x->shown.n = x->runs.n = 0;
 }
 

@@ -335,9 +335,10 @@ static void call_workers(xplane_crew *c, unsigned n)
 		if (!c->worker[i]) {
 			c->worker[i] = assay_alloc(c->arena, sizeof(xplane));
 			c->worker[i]->part = assay_alloc(c->arena, sizeof(assay_part));
-			c->worker[i]->part->source = c->first->part->source;
+			c->worker[i]->inputs = c->first->inputs;
 			c->worker[i]->window.ahead = XPLANE_WINDOW;
 		}
+		c->worker[i]->part->source = c->first->part->source;
 		c->worker[i]->plane = c->first->plane;
 		c->worker[i]->text = c->first->text;
 		c->worker[i]->names.n = 0;

@@ -140,6 +140,14 @@ static void add_arg(xplane *x, assay_sid *args, const char *member)
 			       assay_printf(&x->scratch, "%s%s%s", old, *args ? ", " : "", member));
 }
 
+/* Where our writer has it from. */
+static bool says_occupancy(assay_str args)
+{
+	static const char *const names[] = {"\"theoretical_occupancy_pct\"",
+					    "\"est. achieved occupancy %\""};
+	return assay_str_has_any(args, names, ASSAY_COUNT_OF(names));
+}
+
 /* The split of shared memory and the occupancy have no column. */
 static assay_sid with_details(xplane *x, xplane_kernel *k, assay_sid args)
 {
@@ -151,7 +159,7 @@ static assay_sid with_details(xplane *x, xplane_kernel *k, assay_sid args)
 		snprintf(member, sizeof member, "\"dynamic_shared\": %u", k->dynamic);
 		add_arg(x, &args, member);
 	}
-	if (k->occupancy > 0) {
+	if (k->occupancy > 0 && !says_occupancy(assay_pool_get(&x->part->strings, args))) {
 		snprintf(member, sizeof member, "\"occ_pct\": %.6g", k->occupancy);
 		add_arg(x, &args, member);
 	}
@@ -307,7 +315,7 @@ static void on_derived(xplane *x, const xplane_line *line, const xplane_event *e
 	add_mark(x, line, ev);
 	if (assay_str_is(line->name, XPLANE_STEPS_LINE))
 		*assay_push(&x->derived_steps) =
-			(xplane_step){ev->ts, ev->dur, x->plane->id, ev->name};
+			(xplane_step){ev->ts, ev->dur, x->plane->id, ev->name, x->part->source};
 }
 
 /* Names the counters of other telemetry have; the rest keep theirs. */
@@ -465,8 +473,11 @@ static uint32_t api_detail(xplane *x, const xplane_event *ev, assay_host_kind ki
 	t->external[r] = xplane_u32(x, ev, XPLANE_EXTERNAL, 0);
 	t->cbid[r] = xplane_u32(x, ev, XPLANE_CBID, UINT32_MAX);
 	int64_t stack = xplane_number(ev, XPLANE_STACK, 0);
+	int64_t status = xplane_number(ev, XPLANE_STATUS, ASSAY_NO_STATUS);
 	if (stack > 0 && stack <= ASSAY_FILE_STACK_MAX)
 		t->stack[r] = (uint32_t)stack;
+	if (ev->column[XPLANE_STATUS] && status >= INT32_MIN && status <= INT32_MAX)
+		t->status[r] = (int32_t)status;
 	return r;
 }
 
@@ -556,18 +567,24 @@ static void on_thread(xplane *x, const xplane_line *line, const xplane_event *ev
 
 void xplane_steps_end(xplane *x)
 {
-	int64_t first = INT64_MAX; /* one device speaks for all */
-	for (size_t i = 0; i < x->derived_steps.n; i++)
-		if (x->derived_steps.p[i].device < first)
-			first = x->derived_steps.p[i].device;
+	uint32_t source = x->part->source;
+	assay_map first = {0}; /* by source: one device speaks for all */
+	for (size_t i = 0; i < x->derived_steps.n; i++) {
+		uint32_t *device = assay_map_at(&first, x->derived_steps.p[i].source);
+		if (x->derived_steps.p[i].device < *device)
+			*device = (uint32_t)x->derived_steps.p[i].device;
+	}
 	for (size_t i = 0; !x->marked_steps && i < x->derived_steps.n; i++) {
 		const xplane_step *s = &x->derived_steps.p[i];
 		int64_t n = -1;
-		if (s->device != first)
+		if (s->device != assay_map_get(&first, s->source))
 			continue;
 		assay_str_i64(assay_pool_get(&x->part->strings, s->name), &n);
+		x->part->source = s->source;
 		add_step(x, s->ts, s->dur, n, s->name, ASSAY_STEP_DEVICE);
 	}
+	x->part->source = source;
+	assay_map_free(&first);
 }
 
 /* ------------------------------------------------------------------ lines */
@@ -607,9 +624,11 @@ xplane_sink *xplane_line_begin(xplane *x, xplane_line *line)
 		    assay_str_ends(line->name, XPLANE_LANE);
 	if (derived || lane)
 		return NULL; /* launch statistics: nothing that the rows do not say */
-	int64_t tid = thread_of(line);
-	line->band = tid != line->id;
-	line->track = assay_track(p, ASSAY_TRACK_THREAD, x->plane->pid, tid,
+	int64_t number = thread_of(line);
+	xplane_thread thread = xplane_thread_of(x, x->plane->pid, number);
+	line->band = number != line->id;
+	p->source = thread.source;
+	line->track = assay_track(p, ASSAY_TRACK_THREAD, thread.pid, thread.tid,
 				  assay_intern(&p->strings, x->plane->name), name);
 	if (!line->band)
 		p->t.track.name[line->track] = name;

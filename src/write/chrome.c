@@ -302,7 +302,7 @@ static void put_host(chrome_out *c, uint32_t h)
 	chrome_members(c, t->args[h]);
 	bool hip = assay_str_starts(assay_text(c->run, t->name[h]), "hip");
 	if (assay_is_call(t->kind[h])) {
-		(hip ? chrome_put_hip_fields : chrome_put_cuda_fields)(c, h);
+		(hip ? chrome_put_hip_fields : chrome_put_call_fields)(c, h);
 		chrome_put_verdict(c, h);
 	}
 	assay_jsonw_close(&c->w, '}');
@@ -453,14 +453,6 @@ uint32_t chrome_wait_of(const chrome_out *c, uint32_t source, uint64_t corr)
 uint32_t chrome_event_call_of(const chrome_out *c, uint32_t source, uint64_t corr)
 {
 	return corr ? assay_map_get(&c->event_calls, assay_corr_key(source, corr)) : ASSAY_NO_ROW;
-}
-
-static void index_calls(chrome_out *c)
-{
-	const assay_event_call_table *e = &c->t->event_call;
-	for (uint32_t i = 0; i < e->n; i++)
-		*assay_map_at(&c->event_calls,
-			      assay_corr_key(c->t->track.source[e->track[i]], e->corr[i])) = i;
 }
 
 /* What each thread has of its own. */
@@ -639,7 +631,7 @@ static bool chrome_write(const assay_run *run, FILE *out, assay_left_out *left, 
 	c.grids = assay_grids_of(run, &arena);
 	c.sound = assay_alloc(&arena, run->part.strings.str.n + 1);
 	assay_waits_by_call(c.t, &c.wait_of_call);
-	index_calls(&c);
+	assay_event_calls_by_call(c.t, &c.event_calls);
 	assay_lanes_make(run, &c.lanes);
 	assay_jsonw_open(&c.w, NULL, '{');
 	chrome_put_header(&c);

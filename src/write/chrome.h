@@ -60,7 +60,7 @@ void chrome_put_made_flows(chrome_out *c);
 void chrome_put_syncs(chrome_out *c);
 /* HIP fields of the ROCm design on the row of a call that records or waits. */
 void chrome_put_hip_fields(chrome_out *c, uint32_t host);
-void chrome_put_cuda_fields(chrome_out *c, uint32_t host);
+void chrome_put_call_fields(chrome_out *c, uint32_t host);
 void chrome_put_verdict(chrome_out *c, uint32_t host);
 
 /* One event up to its args; close it with chrome_end(). dur < 0: none. */

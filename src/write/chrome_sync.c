@@ -290,46 +290,19 @@ void chrome_put_verdict(chrome_out *c, uint32_t host)
 				      c->t->gpu.corr[gpu]));
 }
 
-/* What else calls with handles were given: a word's value, how it is compared, and in HIP which of
- * its bits are not; flags. */
-static void put_numbers(chrome_out *c, uint32_t host, uint32_t i, bool hip)
-{
-	const assay_event_call_table *e = &c->t->event_call;
-	assay_str name = assay_text(c->run, c->t->host.name[host]);
-	bool word = assay_str_find(name, "Value") >= 0;
-	uint64_t flags = !word ? e->arg[i] : hip ? e->more[i] & 3 : e->more[i];
-	if (word && !has_key(c, host, "\"value\""))
-		chrome_id(c, "value", e->arg[i]);
-	if (word && hip && e->more[i] >> 2 && !has_key(c, host, "\"mask\""))
-		chrome_id(c, "mask", ~(e->more[i] >> 2));
-	if (flags && !has_key(c, host, "\"flags\""))
-		chrome_id(c, "flags", flags);
-}
-
 /* Of a call that is no wait of CUPTI's kinds, from the table of calls with handles. */
-static void put_call_fields(chrome_out *c, uint32_t host, uint32_t source)
+void chrome_put_call_fields(chrome_out *c, uint32_t host)
 {
-	const assay_event_call_table *e = &c->t->event_call;
-	uint32_t i = chrome_event_call_of(c, source, c->t->api.corr[c->t->host.detail[host]]);
-	if (i == ASSAY_NO_ROW)
-		return;
-	put_hip_handles(c, host, e->stream[i], e->event[i]);
-	put_numbers(c, host, i, true);
-}
-
-/* CUDA calls whose handles were recorded: from them the reader resolves the waits again. */
-void chrome_put_cuda_fields(chrome_out *c, uint32_t host)
-{
-	const assay_event_call_table *e = &c->t->event_call;
 	uint32_t source = c->t->track.source[c->t->host.track[host]];
 	uint32_t i = chrome_event_call_of(c, source, c->t->api.corr[c->t->host.detail[host]]);
-	if (i == ASSAY_NO_ROW)
-		return;
-	if (!has_key(c, host, "\"cuda_stream\""))
-		put_handle(c, "cuda_stream", e->stream[i]);
-	if (e->event[i] && !has_key(c, host, "\"cuda_event\""))
-		put_handle(c, "cuda_event", e->event[i]);
-	put_numbers(c, host, i, false);
+	assay_call_arg args[ASSAY_CALL_ARGS];
+	size_t n = i == ASSAY_NO_ROW ? 0 : assay_call_args(c->run, host, i, args);
+	for (size_t k = 0; k < n; k++) {
+		if (args[k].handle)
+			assay_jsonw_hex(&c->w, args[k].key, args[k].value);
+		else
+			chrome_id(c, args[k].key, args[k].value);
+	}
 }
 
 void chrome_put_hip_fields(chrome_out *c, uint32_t host)
@@ -339,7 +312,7 @@ void chrome_put_hip_fields(chrome_out *c, uint32_t host)
 	uint32_t source = c->t->track.source[c->t->host.track[host]];
 	uint32_t w = chrome_wait_of(c, source, c->t->api.corr[detail]);
 	if (w == ASSAY_NO_ROW || !assay_wait_row_name(t->kind[w])) {
-		put_call_fields(c, host, source);
+		chrome_put_call_fields(c, host);
 		return;
 	}
 	bool by_event = t->event[w] != ASSAY_NO_HANDLE;

@@ -1,6 +1,7 @@
 /* Perfetto's own trace format: packets of track descriptors and track events.
  * docs/formats/perfetto.md; field numbers from the .proto files of Perfetto. */
 #include "write/perfetto.h"
+#include "write/wait_rows.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -386,14 +387,6 @@ static void put_streams(perfetto *p, assay_map *seen)
 		put_stream(p, i, first, seen);
 }
 
-static void index_calls(perfetto *p)
-{
-	const assay_event_call_table *e = &p->t->event_call;
-	for (uint32_t i = 0; i < e->n; i++)
-		*assay_map_at(&p->event_calls,
-			      assay_corr_key(p->t->track.source[e->track[i]], e->corr[i])) = i;
-}
-
 static int64_t before_zero(const perfetto *p)
 {
 	int64_t least = 0;
@@ -420,7 +413,7 @@ static bool perfetto_write(const assay_run *run, FILE *out, assay_left_out *left
 	perfetto_start_keys(&p);
 	put_devices(&p);
 	put_streams(&p, &seen);
-	index_calls(&p);
+	assay_event_calls_by_call(p.t, &p.event_calls);
 	perfetto_put_slices(&p, &seen);
 	put_counters(&p, &seen);
 	perfetto_put_samples(&p);
@@ -448,7 +441,7 @@ const assay_writer assay_writer_perfetto = {
 	.write = perfetto_write,
 	.lacks = ASSAY_LACKS_MEMORY | ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS |
 		 ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES | ASSAY_LACKS_FACTS |
-		 ASSAY_LACKS_RECORDING | ASSAY_LACKS_UNNUMBERED,
+		 ASSAY_LACKS_RECORDING | ASSAY_LACKS_UNNUMBERED | ASSAY_LACKS_ZEROS,
 };
 
 /* ------------------------------------------------------------------ tests */

@@ -68,29 +68,38 @@ static void raise_pids(assay_source_places *p, const assay_tables *t)
 		p->raised[i] = p->raised[assay_group_of(t, i)];
 }
 
-static void note_corr(uint64_t *most, const assay_tables *t, uint32_t track, uint64_t corr)
+struct corrs {
+	uint64_t least, most; /* most 0: none */
+};
+
+static void note_corr(struct corrs *of, const assay_tables *t, uint32_t track, uint64_t corr)
 {
 	uint32_t group = track < t->track.n ? assay_track_group(t, track) : ASSAY_NO_ROW;
-	if (group < t->source.n && corr > most[group])
-		most[group] = corr;
+	if (group >= t->source.n || !corr)
+		return;
+	struct corrs *c = &of[group];
+	c->least = !c->most || corr < c->least ? corr : c->least;
+	c->most = corr > c->most ? corr : c->most;
 }
 
-/* Every recording counts its calls from 1; the first one keeps its numbers. */
-static void raise_corrs(assay_source_places *p, const assay_tables *t)
+/* Every recording counts its calls from 1; the first one keeps its numbers, and so do those behind
+ * them that are moved apart already. */
+static void raise_corrs(assay_source_places *p, const assay_tables *t, assay_arena *arena)
 {
 	uint32_t first = assay_group_of(t, p->first);
-	uint64_t *most = p->corr;
+	struct corrs *of = assay_alloc(arena, (t->source.n + 1) * sizeof *of);
 	for (size_t i = 0; i < t->gpu.n; i++)
-		note_corr(most, t, t->gpu.track[i], t->gpu.corr[i]);
+		note_corr(of, t, t->gpu.track[i], t->gpu.corr[i]);
 	for (size_t i = 0; i < t->host.n; i++)
 		if (assay_is_call(t->host.kind[i]) && t->host.detail[i] < t->api.n)
-			note_corr(most, t, t->host.track[i], t->api.corr[t->host.detail[i]]);
-	uint64_t next = first < t->source.n ? (most[first] | 0xffffff) + 1 : 0;
+			note_corr(of, t, t->host.track[i], t->api.corr[t->host.detail[i]]);
+	uint64_t next = first < t->source.n ? (of[first].most | 0xffffff) + 1 : 0;
 	for (uint32_t i = 0; i < t->source.n; i++) {
-		bool keeps = i == first || assay_group_of(t, i) != i || !most[i];
-		uint64_t step = keeps ? 0 : (most[i] | 0xffffff) + 1;
-		p->corr[i] = keeps ? 0 : next;
-		next += step;
+		bool moves = i != first && assay_group_of(t, i) == i && of[i].most;
+		if (!moves)
+			continue;
+		p->corr[i] = of[i].least < next ? next : 0;
+		next = ((p->corr[i] + of[i].most) | 0xffffff) + 1;
 	}
 	for (uint32_t i = 0; i < t->source.n; i++)
 		p->corr[i] = p->corr[assay_group_of(t, i)];
@@ -109,7 +118,7 @@ void assay_source_places_find(assay_source_places *p, const assay_run *run, assa
 	for (uint32_t i = 0; i < n; i++)
 		p->shift[i] = i == p->first ? 0 : shift_of(p, i);
 	raise_pids(p, &run->part.t);
-	raise_corrs(p, &run->part.t);
+	raise_corrs(p, &run->part.t, arena);
 }
 
 static uint32_t test_source(assay_run *run, uint8_t traits, int64_t base, bool epoch)

@@ -1,5 +1,7 @@
 #include "write/wait_rows.h"
 
+#include <string.h>
+
 const char *assay_wait_row_name(uint8_t kind)
 {
 	static const char *const names[ASSAY_WAIT_KIND_COUNT] = {
@@ -27,6 +29,47 @@ void assay_waits_by_call(const assay_tables *t, assay_map *out)
 		if (track != ASSAY_NO_ROW && w->corr[i])
 			*assay_map_at(out, assay_corr_key(t->track.source[track], w->corr[i])) = i;
 	}
+}
+
+void assay_event_calls_by_call(const assay_tables *t, assay_map *out)
+{
+	const assay_event_call_table *e = &t->event_call;
+	for (uint32_t i = 0; i < e->n; i++)
+		*assay_map_at(out, assay_corr_key(t->track.source[e->track[i]], e->corr[i])) = i;
+}
+
+static bool has_key(assay_str args, const char *key)
+{
+	ptrdiff_t at = args.n ? assay_str_find(args, key) : -1;
+	return at > 0 && args.p[at - 1] == '"' && args.p[(size_t)at + strlen(key)] == '"';
+}
+
+/* Calls about a word of memory have its value, how it is compared, and in HIP which of its bits are
+ * not; the others have flags. */
+size_t assay_call_args(const assay_run *run, uint32_t host, uint32_t i,
+		       assay_call_arg out[ASSAY_CALL_ARGS])
+{
+	const assay_event_call_table *e = &run->part.t.event_call;
+	assay_str name = assay_text(run, run->part.t.host.name[host]);
+	assay_str args = assay_text(run, run->part.t.host.args[host]);
+	bool hip = assay_str_starts(name, "hip"), word = assay_str_find(name, "Value") >= 0;
+	uint64_t flags = !word ? e->arg[i] : hip ? e->more[i] & 3 : e->more[i];
+	const struct {
+		assay_call_arg arg;
+		bool known;
+	} all[ASSAY_CALL_ARGS] = {
+		{{hip ? "hip_event" : "cuda_event", e->event[i], true}, e->event[i]},
+		{{hip ? "hip_stream" : "cuda_stream", e->stream[i], true}, true},
+		{{"value", e->arg[i], false}, word},
+		{{"mask", ~(e->more[i] >> 2), false}, word && hip && e->more[i] >> 2},
+		{{"flags", flags, false}, flags},
+	};
+	size_t n = 0;
+	for (size_t k = 0; k < ASSAY_CALL_ARGS; k++)
+		if (all[k].known && !has_key(args, all[k].arg.key) &&
+		    !(all[k].arg.handle && all[k].arg.value == ASSAY_NO_HANDLE))
+			out[n++] = all[k].arg;
+	return n;
 }
 
 /* Of a stream sync the stream waited for, of a stream wait the one that waits, else none. */

@@ -18,6 +18,18 @@ const char *assay_wait_row_name(uint8_t kind);
 int64_t assay_wait_stream(const assay_tables *t, uint32_t track);
 /* Rows of wait by the source and correlation id of their call (assay_corr_key). */
 void assay_waits_by_call(const assay_tables *t, assay_map *out);
+/* The same for rows of event_call. */
+void assay_event_calls_by_call(const assay_tables *t, assay_map *out);
+/* What a call of event_call was given and its own arguments do not say: from it a reader resolves
+ * waits again. Returns how many there are. */
+typedef struct assay_call_arg {
+	const char *key;
+	uint64_t value;
+	bool handle;
+} assay_call_arg;
+enum { ASSAY_CALL_ARGS = 5 };
+size_t assay_call_args(const assay_run *run, uint32_t host, uint32_t event_call,
+		       assay_call_arg out[ASSAY_CALL_ARGS]);
 /* Waits that no sync row tells of, where more is known than that they were. */
 void assay_wait_rows_find(const assay_run *run, assay_wait_rows *out);
 

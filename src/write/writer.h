@@ -45,21 +45,21 @@ enum {
 	ASSAY_LACKS_PAUSES = 1 << 21,
 	ASSAY_LACKS_UNENDED = 1 << 22,
 	ASSAY_LACKS_RECORDS = 1 << 23,
-	ASSAY_LACKS_UNNUMBERED = 1 << 24,  /* threads without a number, or of such a process */
-	ASSAY_LACKS_NAMED_LINES = 1 << 25, /* threads without a number of their own */
-	ASSAY_LACKS_BELOW_ZERO = 1 << 26,  /* threads' numbers below zero: hashes, in XPlane */
-	ASSAY_LACKS_HASHES = 1 << 27,      /* these, and XPlane's that are more than 32 bits */
+	ASSAY_LACKS_UNNUMBERED = 1 << 24, /* threads without a number, or of such a process */
+	ASSAY_LACKS_ZEROS = 1 << 25,      /* source.zeros */
+	ASSAY_LACKS_BELOW_ZERO = 1 << 26, /* threads' numbers below zero: hashes, in XPlane */
+	ASSAY_LACKS_HASHES = 1 << 27,     /* these, and XPlane's that are more than 32 bits */
 	/* what only recordings and vendors' databases say */
 	ASSAY_LACKS_RECORDING =
 		ASSAY_LACKS_LEDGER | ASSAY_LACKS_PAUSES | ASSAY_LACKS_UNENDED | ASSAY_LACKS_RECORDS,
 	/* rocprofv3's own formats, as a database and as tables */
-	ASSAY_LACKS_AS_ROCPROF = ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS | ASSAY_LACKS_STREAMS |
-				 ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES | ASSAY_LACKS_FACTS |
-				 ASSAY_LACKS_WAITS | ASSAY_LACKS_MARKS | ASSAY_LACKS_COUNTERS |
-				 ASSAY_LACKS_OPERATOR_IDS | ASSAY_LACKS_TOTALS |
-				 ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS | ASSAY_LACKS_HANDLES |
-				 ASSAY_LACKS_ERRORS | ASSAY_LACKS_CALL_NUMBERS |
-				 ASSAY_LACKS_RECORDING,
+	ASSAY_LACKS_AS_ROCPROF = ASSAY_LACKS_ZEROS | ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS |
+				 ASSAY_LACKS_STREAMS | ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES |
+				 ASSAY_LACKS_FACTS | ASSAY_LACKS_WAITS | ASSAY_LACKS_MARKS |
+				 ASSAY_LACKS_COUNTERS | ASSAY_LACKS_OPERATOR_IDS |
+				 ASSAY_LACKS_TOTALS | ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS |
+				 ASSAY_LACKS_HANDLES | ASSAY_LACKS_ERRORS |
+				 ASSAY_LACKS_CALL_NUMBERS | ASSAY_LACKS_RECORDING,
 };
 
 /* What must be known of a run before it is written or shown; each has what the ones before have,
@@ -81,7 +81,7 @@ typedef struct assay_writer {
 	const char *back;    /* what of it reads back */
 	const char *page;    /* page of docs/formats */
 	unsigned lacks;      /* ASSAY_LACKS_ bits */
-	/* Write an analysed run, and add to `left` what turned out to have no room. false only when
+	/* Write an analyzed run, and add to `left` what turned out to have no room. false only when
 	 * it cannot be written; ferror(out) is the caller's. Called by assay_write_run. */
 	bool (*write)(const assay_run *run, FILE *out, assay_left_out *left, assay_err *err);
 	assay_needs needs;

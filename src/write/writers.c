@@ -141,11 +141,6 @@ static bool is_unnumbered(const assay_run *run, uint32_t track)
 	return t->tid[track] < 0 || t->pid[track] < 0;
 }
 
-static bool is_named_line(const assay_run *run, uint32_t track)
-{
-	return run->part.t.track.tid[track] == -1;
-}
-
 static bool is_below_zero(const assay_run *run, uint32_t track)
 {
 	return run->part.t.track.tid[track] < -1;
@@ -177,11 +172,6 @@ static uint64_t unnumbered(const assay_run *run)
 	return threads(run, is_unnumbered);
 }
 
-static uint64_t named_lines(const assay_run *run)
-{
-	return threads(run, is_named_line);
-}
-
 static uint64_t below_zero(const assay_run *run)
 {
 	return threads(run, is_below_zero);
@@ -190,6 +180,24 @@ static uint64_t below_zero(const assay_run *run)
 static uint64_t hashes(const assay_run *run)
 {
 	return threads(run, assay_thread_is_hash);
+}
+
+static bool says_zero(const assay_tables *t, uint32_t track, unsigned kind)
+{
+	uint32_t source = t->track.source[track];
+	return source < t->source.n && kind < ASSAY_ZEROS && t->source.zeros[source] >> kind & 1;
+}
+
+/* Rows whose source says once, of all of them, that they say 0. */
+static uint64_t zeros(const assay_run *run)
+{
+	const assay_tables *t = &run->part.t;
+	uint64_t n = 0;
+	for (size_t i = 0; i < t->gpu.n; i++)
+		n += says_zero(t, t->gpu.track[i], t->gpu.kind[i]);
+	for (size_t i = 0; i < t->host.n; i++)
+		n += says_zero(t, t->host.track[i], ASSAY_ZEROS_OP + t->host.kind[i]);
+	return n;
 }
 
 static const struct {
@@ -222,8 +230,9 @@ static const struct {
 	{ASSAY_LACKS_UNNUMBERED, unnumbered,
 	 "threads without a number of theirs or of their process, which get one"},
 	{ASSAY_LACKS_BELOW_ZERO, below_zero, "threads' numbers below zero"},
+	{ASSAY_LACKS_ZEROS, zeros,
+	 "arguments " ASSAY_ZEROS_GPU_KEY " and " ASSAY_ZEROS_HOST_KEY " of 0"},
 	{ASSAY_LACKS_HASHES, hashes, "threads' numbers that are hashes, which get others"},
-	{ASSAY_LACKS_NAMED_LINES, named_lines, "threads without a number, which get one"},
 };
 
 struct assay_left_kind {

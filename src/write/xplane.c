@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/test.h"
 #include "model/machine.h"
+#include "write/wait_rows.h"
 
 /* Picoseconds in 64 bits hold 106 days. */
 static const int64_t span_max = INT64_MAX / 1000;
@@ -323,6 +324,19 @@ static void add_device(xplane_writer *w, assay_map *used, uint32_t source, int64
 	*assay_push(&w->devices) = (xplane_device){source, id, number};
 }
 
+/* In an XPlane file. */
+static bool has_plane(xplane_writer *w, uint32_t source, int64_t device)
+{
+	const assay_meta_table *m = &w->t->meta;
+	const char *name = assay_printf(&w->scratch, XPLANE_GPU "%" PRId64 ".", device);
+	if (source >= w->t->source.n || !w->is_xplane.p[source])
+		return false;
+	for (size_t i = 0; i < m->n; i++)
+		if (m->source[i] == source && assay_str_starts(assay_text(w->run, m->key[i]), name))
+			return true;
+	return false;
+}
+
 static void set_devices(xplane_writer *w)
 {
 	const assay_track_table *t = &w->t->track;
@@ -335,8 +349,8 @@ static void set_devices(xplane_writer *w)
 		add_device(w, &used, source, t->pid[i]);
 		*assay_map_at(&w->stream_at, stream_key(source, t->pid[i], t->tid[i])) = i;
 	}
-	for (uint32_t i = 0; i < d->n; i++) /* idle ones had a plane too */
-		if (d->source[i] < w->t->source.n && w->is_xplane.p[d->source[i]])
+	for (uint32_t i = 0; i < d->n; i++)
+		if (has_plane(w, d->source[i], d->id[i])) /* an idle one, too */
 			add_device(w, &used, d->source[i], d->id[i]);
 	assay_map_free(&used);
 	for (uint32_t i = 0; i < t->n; i++)
@@ -477,42 +491,6 @@ static void write_task(xplane_writer *w)
 	xplane_end_plane(&p, w->out, 0, ASSAY_S(XPLANE_TASK), (assay_str){0});
 }
 
-/* Stats of planes, and names of hosts, stand where they stood. */
-static bool is_of_plane(const xplane_writer *w, size_t meta)
-{
-	const assay_meta_table *m = &w->t->meta;
-	assay_str key = assay_text(w->run, m->key[meta]);
-	return assay_has_trait(w->run, m->source[meta], ASSAY_TRAIT_PLANES) &&
-	       (assay_str_starts(key, "/") || assay_str_is(key, "hostname"));
-}
-
-/* What each input says of itself; of several that say the same thing, the first. What times are
- * counted from in another file is not true here. */
-static void write_facts(xplane_writer *w, assay_left_out *left)
-{
-	const assay_meta_table *m = &w->t->meta;
-	xplane_out p = {0};
-	assay_map seen = {0};
-	uint64_t gone = 0, put = 0;
-	for (size_t i = 0; i < m->n; i++) {
-		assay_str key = assay_text(w->run, m->key[i]);
-		if (is_of_plane(w, i))
-			continue;
-		uint32_t *slot = assay_map_at(&seen, m->key[i]);
-		bool put_it =
-			*slot == ASSAY_MAP_ABSENT && !assay_str_is(key, "baseTimeNanoseconds");
-		if (put_it)
-			xplane_plane_text(&p, key, assay_text(w->run, m->value[i]));
-		put += put_it;
-		gone += !put_it;
-		*slot = 1;
-	}
-	if (put)
-		xplane_end_plane(&p, w->out, 0, ASSAY_S(XPLANE_FACTS), (assay_str){0});
-	assay_leave_out(left, gone, "facts of headers");
-	assay_map_free(&seen);
-}
-
 /* The machine of each process, but for those of XPlane files, which keep what they had. */
 static void write_machines(xplane_writer *w)
 {
@@ -540,6 +518,9 @@ static void free_all(xplane_writer *w)
 	assay_vec_free(&w->in_tree);
 	assay_vec_free(&w->devices);
 	assay_vec_free(&w->line_of);
+	assay_vec_free(&w->input);
+	assay_vec_free(&w->thread);
+	assay_vec_free(&w->told);
 	assay_vec_free(&w->counted);
 	assay_vec_free(&w->xla);
 	assay_vec_free(&w->ops);
@@ -550,6 +531,7 @@ static void free_all(xplane_writer *w)
 	assay_map_free(&w->op_at);
 	assay_map_free(&w->op_names);
 	assay_map_free(&w->wait_at);
+	assay_map_free(&w->event_calls);
 	assay_map_free(&w->steps);
 	assay_map_free(&w->device_at);
 	assay_map_free(&w->stream_at);
@@ -591,6 +573,7 @@ static void begin_host(struct host_plane *h, const xplane_writer *w)
 static void end_host(struct host_plane *h, xplane_writer *w)
 {
 	assay_beside_join(&h->beside);
+	w->told = h->w.told;
 	for (size_t i = 0; i < h->w.tree.child.n; i++)
 		assay_scope_tree_add(&w->tree, h->w.tree.child.p[i], h->w.tree.parent.p[i]);
 	xplane_end_plane(&h->out, w->out, 0, ASSAY_S(XPLANE_HOST),
@@ -621,17 +604,18 @@ bool xplane_write_file(const assay_run *run, const assay_run *job, FILE *out, bo
 	index_kept(&w);
 	set_sources(&w);
 	set_devices(&w);
+	xplane_set_inputs(&w);
+	assay_waits_by_call(w.t, &w.wait_at);
+	assay_event_calls_by_call(w.t, &w.event_calls);
 	set_steps(&w);
 	bool ok = set_clock(&w, session, err);
 	if (ok) {
 		write_planes(&w);
-		write_facts(&w, left); /* before what is kept, which stays last */
+		xplane_write_facts(&w, left); /* before what is kept, which stays last */
 		if (!write_kept(&w))
 			write_task(&w);
 		write_machines(&w);
 		tell_bare_streams(&w, left);
-		assay_leave_out(left, xplane_other_processes(w.t, &w.scratch),
-				"threads' processes, beside the first one");
 		assay_leave_out(left, w.moved && !w.start, ASSAY_NEW_ORIGIN);
 		assay_leave_out(
 			left, w.t->counter.n - w.samples,
@@ -667,8 +651,7 @@ static bool grouped_folder(const assay_run *run, const char *folder, assay_left_
 
 enum {
 	XPLANE_LACKS = ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS |
-		       ASSAY_LACKS_STREAMS | ASSAY_LACKS_HANDLES | ASSAY_LACKS_ERRORS |
-		       ASSAY_LACKS_RECORDING | ASSAY_LACKS_NAMED_LINES,
+		       ASSAY_LACKS_STREAMS | ASSAY_LACKS_RECORDING,
 };
 
 const assay_writer assay_writer_xplane_grouped = {

@@ -54,6 +54,7 @@ typedef struct xplane_out {
 	xplane_made_args *made;              /* XPLANE_MADE_ARGS of them, from the first on */
 	assay_arena made_arena;
 	uint32_t event_count;
+	bool making;  /* stats of the event from here on are made here, and the next says so */
 	int64_t base; /* the least that lines so far count from */
 } xplane_out;
 
@@ -75,6 +76,8 @@ void xplane_put_str(xplane_out *p, const char *name, assay_str text);
 /* Members of a JSON object (args of a row), each as a stat. Stats that read back as such members
  * and are made here stand behind them, so that they keep their place when written again. */
 void xplane_put_args(xplane_out *p, const assay_run *run, assay_sid args);
+/* Stats behind this are no arguments when the event is read, but made again when it is written. */
+void xplane_make_stats(xplane_out *p);
 /* The event's name and time, behind its stats; at is from the line's start. */
 void xplane_end_event(xplane_out *p, assay_str name, int64_t at_ns, int64_t dur_ns);
 /* The same by the number that xplane_event_id() gave the name. */
@@ -118,6 +121,13 @@ typedef struct xplane_cost {
 	uint64_t events;
 } xplane_cost;
 
+typedef struct xplane_told_thread {
+	int64_t line;
+	uint32_t input;
+	int64_t pid, tid;
+} xplane_told_thread;
+enum { XPLANE_NO_THREAD = -1 };
+
 typedef struct xplane_writer {
 	const assay_run *run, *job; /* job: the run that this one is a part of, or itself */
 	const assay_tables *t;
@@ -156,6 +166,7 @@ typedef struct xplane_writer {
 	assay_scope_tree tree;
 	assay_vec(uint32_t) device_of; /* by row of host: number of the plane its work is on */
 	assay_map wait_at;             /* source and correlation id -> row of wait */
+	assay_map event_calls;         /* the same -> row of event_call */
 	assay_map steps;               /* source, time and name of a step -> row */
 	uint64_t step_names;           /* a bit for each name one has, by its id */
 	assay_vec(bool) in_tree;       /* by scope: its path is noted */
@@ -165,6 +176,11 @@ typedef struct xplane_writer {
 	assay_map stream_at; /* source, device and stream -> row of track */
 	assay_vec(int64_t)
 		line_of; /* by track, once devices are written: number of a stream's line */
+	assay_vec(uint32_t) input; /* by source: number among the inputs, 0 the first */
+	uint32_t inputs;           /* beside the first */
+	int64_t process;           /* that the host's plane names, or -1 */
+	assay_vec(int64_t) thread; /* by track: number of a thread's line, or XPLANE_NO_THREAD */
+	assay_vec(xplane_told_thread) told; /* threads that are not what their line says */
 } xplane_writer;
 
 uint32_t xplane_source(const xplane_writer *w, uint32_t track);
@@ -240,8 +256,17 @@ void xplane_write_devices(xplane_writer *w);
 /* All of the host's plane but its end. Of w, it changes what xplane_write_file() gives it for its
  * own, and step_done. */
 void xplane_make_host(xplane_writer *w, xplane_out *out);
-/* Threads with spans that are of other processes than the plane names. */
-size_t xplane_other_processes(const assay_tables *t, assay_arena *scratch);
+/* xplane_inputs.c. Numbers of inputs and threads, once devices have theirs. */
+void xplane_set_inputs(xplane_writer *w);
+uint32_t xplane_input_of(const xplane_writer *w, uint32_t source);
+/* The thread of the event being built, as its line would say it. */
+void xplane_put_thread(const xplane_writer *w, xplane_out *p, uint32_t track);
+/* As stats of a plane: threads that are not what their line says; the plane's input, and the number
+ * it gives the device. */
+void xplane_put_threads(xplane_writer *w, xplane_out *p);
+void xplane_put_input(xplane_writer *w, xplane_out *p, uint32_t input, int64_t id, int64_t number);
+/* What each input says of itself. */
+void xplane_write_facts(xplane_writer *w, assay_left_out *left);
 
 /* xplane_memory.c: lines of the host's plane. next: a free number for a line. */
 typedef int64_t xplane_next_line(void *ctx);

@@ -10,7 +10,8 @@
 
 /* A row of sync, wait, mark or counter. */
 struct beside {
-	int64_t device; /* number of the plane; -1 waits for no device of the trace */
+	int64_t device; /* number of the plane; below 0, of waits for no device of the trace: -1 of
+			   the first input, -2 of the next */
 	int64_t line;   /* stream, or part of a device */
 	int64_t ts, dur;
 	uint32_t row, table, track;
@@ -50,7 +51,8 @@ static int64_t device_number(const xplane_writer *w, uint32_t source, int64_t de
 {
 	uint64_t key = (uint64_t)source << 32 | (uint32_t)device;
 	uint32_t k = assay_map_get(&w->device_at, key);
-	return k == ASSAY_MAP_ABSENT ? -1 : w->devices.p[k].number;
+	return k == ASSAY_MAP_ABSENT ? -1 - (int64_t)xplane_input_of(w, source)
+				     : w->devices.p[k].number;
 }
 
 static void add(xplane_writer *w, beside_list *all, int table, uint32_t row, uint32_t track,
@@ -108,7 +110,6 @@ static void add_waits(xplane_writer *w, beside_list *all)
 static void collect(xplane_writer *w, beside_list *all)
 {
 	const assay_tables *t = w->t;
-	assay_waits_by_call(t, &w->wait_at);
 	for (uint32_t i = 0; i < t->sync.n; i++)
 		add(w, all, SYNC, i, t->sync.track[i], t->sync.ts[i], t->sync.dur[i]);
 	add_waits(w, all);
@@ -291,11 +292,22 @@ static void put_lines(xplane_writer *w, xplane_out *p, const struct beside *row,
 	assay_vec_free(&rest);
 }
 
+static xplane_device device_of_plane(const xplane_writer *w, int64_t number)
+{
+	size_t i = 0;
+	while (i < w->devices.n && w->devices.p[i].number != number)
+		i++;
+	return i < w->devices.n ? w->devices.p[i] : (xplane_device){ASSAY_NO_ROW, -1, -1};
+}
+
 static void put_plane(xplane_writer *w, const struct beside *row, size_t n)
 {
+	xplane_device of = device_of_plane(w, row->device);
 	const char *name =
-		row->device < 0 ? XPLANE_BESIDE "host"
-				: assay_printf(&w->scratch, XPLANE_BESIDE "%" PRId64, row->device);
+		row->device == -1 ? XPLANE_BESIDE "host"
+		: row->device < 0
+			? assay_printf(&w->scratch, XPLANE_BESIDE "host %" PRId64, -row->device)
+			: assay_printf(&w->scratch, XPLANE_BESIDE "%" PRId64, row->device);
 	xplane_out p = {.w = w,
 			.place = assay_pool_find(&w->run->part.strings, assay_str_of(name))};
 	int64_t id = 0;
@@ -306,6 +318,10 @@ static void put_plane(xplane_writer *w, const struct beside *row, size_t n)
 		put_lines(w, &p, row + i, many, &id);
 	}
 	xplane_name_group(w, &p);
+	xplane_put_input(w, &p,
+			 row->device < 0 ? (uint32_t)(-1 - row->device)
+					 : xplane_input_of(w, of.source),
+			 of.id, of.number);
 	xplane_end_plane(&p, w->out, row->device < 0 ? 0 : row->device, assay_str_of(name),
 			 xplane_kept(w, ASSAY_NO_ROW, name));
 }

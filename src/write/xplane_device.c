@@ -230,6 +230,7 @@ static void put_work(xplane_writer *w, xplane_out *p, const struct device *d, ui
 		xplane_put_i64(p, "dispatch", t->dispatch[g]);
 	put_instruction(w, p, g);
 	xplane_put_args(p, w->run, t->args[g]);
+	xplane_make_stats(p);
 	if (t->kind[g] != ASSAY_GPU_KERNEL)
 		put_memory(w, p, g, d->number);
 	/* not as scope_range_id: gradients run long after the range, and would stretch it */
@@ -534,6 +535,7 @@ static void put_device(xplane_writer *w, struct device *d, const uint32_t *rows,
 	xplane_name_group(w, &p);
 	xplane_put_counters(w, &p, (uint32_t)(d->of - w->devices.p));
 	put_properties(w, &p, d);
+	xplane_put_input(w, &p, xplane_input_of(w, d->source), d->id, d->number);
 	const char *name = assay_printf(&w->scratch, XPLANE_GPU "%" PRId64, d->number);
 	xplane_end_plane(&p, w->out, d->number, assay_str_of(name),
 			 xplane_kept(w, d->source, place));

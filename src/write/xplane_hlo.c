@@ -247,7 +247,6 @@ void xplane_put_labels(xplane_writer *w, xplane_out *p, uint32_t source, uint32_
 	bool real = w->xla.p[source]; /* XLA's own operators are not mixed with ours */
 	if (real && scope == ASSAY_NO_ROW)
 		return;
-	xplane_put_i64(p, "labels_from_scopes", 1);
 	if (!real && !w->has_hlo && scope != ASSAY_NO_ROW) {
 		put_operator(w, p, scope);
 		return;
@@ -352,7 +351,7 @@ void xplane_write_hlo(xplane_writer *w)
 	assay_group_rows(ops, first, NULL, n, program, w->programs);
 	for (size_t i = 0; i < w->programs; i++)
 		put_program(w, &p, ops + first[i], first[i + 1] - first[i]);
-	xplane_plane_stat(&p, ASSAY_S("labels_from_scopes"), ASSAY_S("1"));
+	xplane_plane_stat(&p, assay_str_of(xplane_stat_name[XPLANE_MADE]), ASSAY_S("1"));
 	xplane_name_group(w, &p);
 	xplane_end_plane(&p, w->out, 0, ASSAY_S(XPLANE_METADATA), (assay_str){0});
 }

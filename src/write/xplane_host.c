@@ -1,4 +1,5 @@
 /* The one host plane: threads, API calls, ranges. */
+#include "write/wait_rows.h"
 #include "write/xplane.h"
 
 #include <inttypes.h>
@@ -30,17 +31,6 @@ static bool is_free(const host *h, int64_t id)
 	       assay_map_get(&h->lines, low_half(id)) == ASSAY_MAP_ABSENT;
 }
 
-enum { TAKEN = 1, KEPT_FREE };
-
-/* Threads have the first right to their own numbers; lines from 2^32 on were bands once. */
-static void keep_thread_ids(host *h, const size_t *first)
-{
-	const assay_track_table *t = &h->w->t->track;
-	for (size_t i = 0; i < t->n; i++)
-		if (first[i + 1] > first[i] && t->tid[i] >= 0 && t->tid[i] <= UINT32_MAX)
-			*assay_map_at(&h->lines, low_half(t->tid[i])) = KEPT_FREE;
-}
-
 /* Bands beside a thread count from 2^32, where no thread number is. */
 static int64_t band_id(void *host_)
 {
@@ -49,17 +39,8 @@ static int64_t band_id(void *host_)
 	do
 		id = (1ll << 32) + h->next++;
 	while (!is_free(h, id));
-	*assay_map_at(&h->lines, low_half(id)) = TAKEN;
+	*assay_map_at(&h->lines, low_half(id)) = 1;
 	return id;
-}
-
-static int64_t thread_id(host *h, int64_t tid)
-{
-	bool own = tid != -1 && !xplane_line_is_derived(tid, ASSAY_S("")); /* -1: only a name */
-	if (!own || assay_map_get(&h->lines, low_half(tid)) == TAKEN)
-		return band_id(h);
-	*assay_map_at(&h->lines, low_half(tid)) = TAKEN;
-	return tid;
 }
 
 static void put_category(const xplane_writer *w, xplane_out *p, uint32_t row)
@@ -110,6 +91,55 @@ static void put_api(xplane_writer *w, xplane_out *p, uint32_t row, uint32_t d)
 		xplane_put_i64(p, "cbid", t->cbid[d]);
 	if (t->stack[d] != ASSAY_NO_ROW && !t->lent[d])
 		xplane_put_i64(p, xplane_stat_name[XPLANE_STACK], (int64_t)t->stack[d] + 1);
+}
+
+static void put_handle(xplane_out *p, const char *key, uint64_t handle)
+{
+	char text[24];
+	int n = snprintf(text, sizeof text, "0x%" PRIx64, handle);
+	xplane_put_ref(p, key, (assay_str){text, (size_t)n});
+}
+
+/* How sure a wait is, and of which work: an XPlane file holds all that it says of it, other inputs
+ * say more, and what they tell must not be better known when it is read. */
+static void put_verdict(xplane_writer *w, xplane_out *p, uint32_t track, uint32_t wait)
+{
+	const assay_wait_table *t = &w->t->wait;
+	if (w->is_xplane.p[xplane_source(w, track)])
+		return;
+	uint32_t gpu = t->producer_gpu[wait];
+	xplane_put_word(p, "wait_class", assay_wait_class_name[t->class[wait]]);
+	if (t->doubt[wait])
+		xplane_put_word(p, "wait_doubt", assay_wait_doubt_name[t->doubt[wait]]);
+	if (gpu != ASSAY_NO_ROW && w->t->gpu.corr[gpu])
+		xplane_put_i64(p, "wait_for",
+			       (int64_t)xplane_corr(w, w->t->gpu.track[gpu], w->t->gpu.corr[gpu]));
+}
+
+/* What waits are told from: what the call returned and was given, and what was found. */
+static void put_call(xplane_writer *w, xplane_out *p, uint32_t row)
+{
+	uint32_t d = w->t->host.detail[row], track = w->t->host.track[row];
+	if (!assay_is_call(w->t->host.kind[row]) || d == ASSAY_NO_ROW)
+		return;
+	if (assay_has_failed(w->t->api.status[d]))
+		xplane_put_i64(p, "status", w->t->api.status[d]);
+	if (!w->t->api.corr[d])
+		return;
+	uint64_t key = assay_corr_key(w->t->track.source[track], w->t->api.corr[d]);
+	uint32_t call = assay_map_get(&w->event_calls, key), wait = assay_map_get(&w->wait_at, key);
+	assay_call_arg args[ASSAY_CALL_ARGS];
+	size_t n = call == ASSAY_MAP_ABSENT ? 0 : assay_call_args(w->run, row, call, args);
+	for (size_t i = 0; i < n; i++) {
+		if (args[i].handle)
+			put_handle(p, args[i].key, args[i].value);
+		else if (args[i].value <= INT64_MAX) /* as it is written when it is an argument */
+			xplane_put_i64(p, args[i].key, (int64_t)args[i].value);
+		else
+			xplane_put_u64(p, args[i].key, args[i].value);
+	}
+	if (wait != ASSAY_MAP_ABSENT && assay_wait_row_name(w->t->wait.kind[wait]))
+		put_verdict(w, p, track, wait);
 }
 
 static void put_frame(xplane_writer *w, xplane_out *p, uint32_t d)
@@ -183,7 +213,9 @@ static void put_row(host *h, uint32_t row, int64_t line_ts)
 		put_step(w, h->out, step, t->args[row]);
 	xplane_put_group(w, h->out, xplane_host_step(w, row));
 	put_category(w, h->out, row);
+	put_call(w, h->out, row);
 	xplane_put_args(h->out, w->run, t->args[row]);
+	xplane_make_stats(h->out);
 	if (assay_host_detail[t->kind[row]] == ASSAY_T_api && w->device_of.p[row] != ASSAY_NO_ROW)
 		xplane_put_u64(h->out, "device_id", w->device_of.p[row]);
 	h->out->event_rest = xplane_rest(w, ASSAY_KEPT_HOST, row);
@@ -303,6 +335,16 @@ static void put_lines(host *h, row_list *rows, int64_t id, int64_t thread, const
 	assay_vec_free(&rest);
 }
 
+/* Whose ranges a thread has: the input's format says so, or a line that it had, or the devices. */
+static bool is_roctx(const host *h, uint32_t track, int64_t line)
+{
+	const xplane_writer *w = h->w;
+	const char *name = assay_printf(&h->w->scratch, "Host Threads/%" PRId64 "/ROCTX", line);
+	return h->amd || assay_has_trait(w->run, w->t->track.source[track], ASSAY_TRAIT_ROCTX) ||
+	       assay_map_get(&w->kept[ASSAY_KEPT_BAND], band_key(h, name, track)) !=
+		       ASSAY_MAP_ABSENT;
+}
+
 static void put_thread(host *h, uint32_t track, const uint32_t *row, size_t n)
 {
 	xplane_writer *w = h->w;
@@ -315,10 +357,10 @@ static void put_thread(host *h, uint32_t track, const uint32_t *row, size_t n)
 			    : kind == ASSAY_HOST_PROCESS_RANGE ? &started
 							       : &plain) = row[i];
 	}
-	int64_t id = thread_id(h, w->t->track.tid[track]);
+	int64_t id = w->thread.p[track];
 	assay_str own = assay_text(w->run, w->t->track.name[track]);
 	const char *name = own.n ? own.p : assay_printf(&w->scratch, "Host Threads/%" PRId64, id);
-	const char *band = h->amd ? "ROCTX" : "NVTX";
+	const char *band = is_roctx(h, track, id) ? "ROCTX" : "NVTX";
 	put_lines(h, &plain, id, id, name, "overlap");
 	put_lines(h, &markers, band_id(h), id,
 		  assay_printf(&w->scratch, "Host Threads/%" PRId64 "/%s", id, band), band);
@@ -329,31 +371,36 @@ static void put_thread(host *h, uint32_t track, const uint32_t *row, size_t n)
 	assay_vec_free(&started);
 }
 
-/* Steps that no host event marks: a line of their own. The last of a name and start stands for all
- * of them: they are done before it only if an event marks them. */
-static void put_loose_steps(host *h)
+/* Steps of an input that no host event marks: a line of their own. The last of a name and start
+ * stands for all of them: they are done before it only if an event marks them. */
+static void put_loose_steps(host *h, uint32_t input)
 {
-	const assay_step_table *s = &h->w->t->step;
+	xplane_writer *w = h->w;
+	const assay_step_table *s = &w->t->step;
 	size_t any = 0;
 	for (uint32_t i = 0; i < s->n; i++) {
-		uint32_t source = s->source[i] < h->w->t->source.n
-					  ? assay_group_of(h->w->t, s->source[i])
-					  : (uint32_t)h->w->t->source.n;
-		int64_t at = s->ts[i] + h->w->shift.p[source];
-		if (h->w->step_done.p[xplane_step_named(h->w, i)] || at < 0)
+		uint32_t source = s->source[i] < w->t->source.n ? assay_group_of(w->t, s->source[i])
+								: (uint32_t)w->t->source.n;
+		int64_t at = s->ts[i] + w->shift.p[source];
+		if (xplane_input_of(w, source) != input ||
+		    w->step_done.p[xplane_step_named(w, i)] || at < 0)
 			continue;
-		put_step(h->w, h->out, i, 0);
+		put_step(w, h->out, i, 0);
 		xplane_put_ref(h->out, "cat", ASSAY_S(XPLANE_CAT_STEP));
-		assay_str name = assay_text(h->w->run, s->name[i]);
+		assay_str name = assay_text(w->run, s->name[i]);
 		xplane_end_event(h->out, name.n ? name : ASSAY_S("step"), at,
 				 s->dur[i] > 0 ? s->dur[i] : 0);
 		any++;
 	}
-	if (any)
-		xplane_end_line(h->out, band_id(h), 0, ASSAY_S("step markers"));
+	if (!any)
+		return;
+	int64_t line = band_id(h);
+	if (input)
+		*assay_push(&w->told) = (xplane_told_thread){line, input, -1, -1};
+	xplane_end_line(h->out, line, 0, ASSAY_S("step markers"));
 }
 
-/* Stats the plane had, each once; false when it had none. */
+/* Stats the plane had in the first input, each once; false when it had none. */
 static bool put_given_stats(host *h)
 {
 	const assay_meta_table *m = &h->w->t->meta;
@@ -361,7 +408,7 @@ static bool put_given_stats(host *h)
 	assay_map seen = {0};
 	for (size_t i = 0; i < m->n; i++) {
 		assay_str key = assay_text(h->w->run, m->key[i]);
-		if (!assay_str_starts(key, prefix))
+		if (!assay_str_starts(key, prefix) || xplane_input_of(h->w, m->source[i]))
 			continue;
 		key = (assay_str){key.p + sizeof prefix - 1, key.n - (sizeof prefix - 1)};
 		uint32_t *slot = assay_map_at(&seen, m->key[i]);
@@ -374,37 +421,13 @@ static bool put_given_stats(host *h)
 	return any;
 }
 
-static int64_t first_process(const assay_tables *all)
-{
-	const assay_track_table *t = &all->track;
-	for (size_t i = 0; i < t->n; i++)
-		if (t->kind[i] == ASSAY_TRACK_THREAD && t->pid[i] >= 0)
-			return t->pid[i];
-	return -1;
-}
-
-size_t xplane_other_processes(const assay_tables *t, assay_arena *scratch)
-{
-	int64_t pid = first_process(t);
-	uint8_t *other = assay_alloc(scratch, t->track.n + 1);
-	size_t n = 0;
-	for (size_t i = 0; i < t->host.n; i++) {
-		uint32_t track = t->host.track[i];
-		n += !other[track] && pid >= 0 && t->track.pid[track] != pid;
-		other[track] = 1;
-	}
-	return n;
-}
-
 /* Else the process; a plane has one. */
 static void put_process(host *h)
 {
-	if (put_given_stats(h))
-		return;
-	int64_t pid = first_process(h->w->t);
-	if (pid >= 0)
-		xplane_plane_stat(h->out, ASSAY_S("process_id"),
-				  assay_str_of(assay_printf(&h->w->scratch, "%" PRId64, pid)));
+	if (!put_given_stats(h) && h->w->process >= 0)
+		xplane_plane_stat(
+			h->out, ASSAY_S("process_id"),
+			assay_str_of(assay_printf(&h->w->scratch, "%" PRId64, h->w->process)));
 }
 
 void xplane_make_host(xplane_writer *w, xplane_out *out)
@@ -424,17 +447,21 @@ void xplane_make_host(xplane_writer *w, xplane_out *out)
 	for (uint32_t i = 0; i < n; i++)
 		length[i] = length_of(w, i);
 	assay_group_rows(rows, first, NULL, n, t->host.track, t->track.n);
-	keep_thread_ids(&h, first);
+	for (size_t i = 0; i < t->track.n; i++)
+		if (w->thread.p[i] != XPLANE_NO_THREAD)
+			*assay_map_at(&h.lines, low_half(w->thread.p[i])) = 1;
 	for (uint32_t i = 0; i < t->track.n; i++) {
 		size_t many = first[i + 1] - first[i];
 		assay_sort_spans(rows + first[i], many, t->host.ts, length);
 		if (many)
 			put_thread(&h, i, rows + first[i], many);
 	}
-	put_loose_steps(&h);
+	for (uint32_t i = 0; i <= w->inputs; i++)
+		put_loose_steps(&h, i);
 	xplane_put_memory(w, out, band_id, &h);
 	xplane_put_lanes(w, out, band_id, &h);
 	put_process(&h);
+	xplane_put_threads(w, out);
 	xplane_name_group(w, out);
 	assay_map_free(&h.lines);
 	assay_pages_free(h.names);

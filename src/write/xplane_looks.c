@@ -26,7 +26,6 @@ static void put_frames(xplane_writer *w, xplane_out *p)
 static void put_look(xplane_writer *w, xplane_out *p, assay_jsonw *text, uint32_t row)
 {
 	const assay_sample_table *s = &w->t->sample;
-	const assay_track_table *t = &w->t->track;
 	uint32_t track = s->track[row];
 	text->out.n = 0;
 	text->comma = false;
@@ -38,10 +37,7 @@ static void put_look(xplane_writer *w, xplane_out *p, assay_jsonw *text, uint32_
 	xplane_put_str(p, xplane_stat_name[XPLANE_LOOK], members_of(text));
 	if (s->stack[row] != ASSAY_NO_ROW)
 		xplane_put_i64(p, xplane_stat_name[XPLANE_STACK], (int64_t)s->stack[row] + 1);
-	if (t->pid[track] >= 0)
-		xplane_put_i64(p, "process", t->pid[track]);
-	if (t->tid[track] >= 0)
-		xplane_put_i64(p, "thread", t->tid[track]);
+	xplane_put_thread(w, p, track);
 	xplane_end_event(p, assay_str_of(assay_look_name(&w->scratch, w->run, row)),
 			 xplane_time(w, track, s->ts[row]), s->dur[row] > 0 ? s->dur[row] : 0);
 }
@@ -114,7 +110,7 @@ void xplane_put_lanes(xplane_writer *w, xplane_out *p, xplane_next_line *next, v
 		if (i + 1 < lanes.n && s[1].track == s->track)
 			continue;
 		const char *name = assay_printf(&w->scratch, "Host Threads/%" PRId64 XPLANE_LANE,
-						w->t->track.tid[s->track]);
+						w->thread.p[s->track]);
 		xplane_end_line(p, next(ctx), 0, assay_str_of(name));
 	}
 	assay_vec_free(&lanes);

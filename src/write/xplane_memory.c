@@ -46,7 +46,7 @@ static void collect(const xplane_writer *w, memory_list *all)
 		uint32_t track = t->track[i];
 		*assay_push(all) = (struct memory){
 			.device = device_number(w, track, t->device[i]),
-			.thread = track == ASSAY_NO_ROW ? -1 : w->t->track.tid[track],
+			.thread = track == ASSAY_NO_ROW ? XPLANE_NO_THREAD : w->thread.p[track],
 			.ts = xplane_time(w, track, t->ts[i]),
 			.row = i,
 		};
@@ -116,10 +116,7 @@ static void put_event(xplane_writer *w, xplane_out *p, const struct memory *m)
 		put_owner(w, p, w->t->alloc_scope.scope[i], w->t->alloc_scope.how[i]);
 	if (t->name[i])
 		xplane_put_ref(p, "operation", assay_text(w->run, t->name[i]));
-	if (track != ASSAY_NO_ROW && w->t->track.pid[track] != -1)
-		xplane_put_i64(p, "process", w->t->track.pid[track]);
-	if (m->thread != -1)
-		xplane_put_i64(p, "thread", m->thread);
+	xplane_put_thread(w, p, track);
 	int n = m->device < 0
 			? snprintf(name, sizeof name, "host")
 			: snprintf(name, sizeof name, XPLANE_GPU_MEMORY "%" PRId64, m->device);

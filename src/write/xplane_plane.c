@@ -29,6 +29,27 @@ uint64_t xplane_event_id(xplane_out *p, assay_str name)
 	return name_id(p, p->event_named, &p->event_names, name);
 }
 
+static inline uint64_t constant_id(xplane_out *p, const char *name)
+{
+	uintptr_t at = (uintptr_t)name;
+	xplane_named *slot = &p->constant[(at >> 4 ^ at >> 13 ^ at) % XPLANE_NAMED];
+	if (slot->p != name)
+		*slot = (xplane_named){name, 0, (assay_sid)xplane_stat_id(p, assay_str_of(name))};
+	return slot->id;
+}
+
+static void say_made(xplane_out *p)
+{
+	p->making = false;
+	assay_protow_pair(&p->event, XEVENT_STATS, XSTAT_META,
+			  constant_id(p, xplane_stat_name[XPLANE_MADE]), XSTAT_INT64, 1);
+}
+
+void xplane_make_stats(xplane_out *p)
+{
+	p->making = true;
+}
+
 /* False when the event has the stat already. */
 static inline bool stamp_stat(xplane_out *p, uint64_t id)
 {
@@ -37,16 +58,9 @@ static inline bool stamp_stat(xplane_out *p, uint64_t id)
 	if (p->stamp.p[id] == p->event_count + 1)
 		return false;
 	p->stamp.p[id] = p->event_count + 1;
+	if (p->making)
+		say_made(p);
 	return true;
-}
-
-static inline uint64_t constant_id(xplane_out *p, const char *name)
-{
-	uintptr_t at = (uintptr_t)name;
-	xplane_named *slot = &p->constant[(at >> 4 ^ at >> 13 ^ at) % XPLANE_NAMED];
-	if (slot->p != name)
-		*slot = (xplane_named){name, 0, (assay_sid)xplane_stat_id(p, assay_str_of(name))};
-	return slot->id;
 }
 
 /* False when the event has a stat of that name already, or the name is empty. */
@@ -330,6 +344,7 @@ void xplane_end_event_as(xplane_out *p, uint64_t name, int64_t at_ns, int64_t du
 	end = assay_put_varint(end, (uint64_t)at_ns * 1000);
 	*end++ = XEVENT_DURATION_PS << 3 | ASSAY_WIRE_VARINT;
 	end = assay_put_varint(end, (uint64_t)dur_ns * 1000);
+	p->making = false;
 	xplane_put_rest(p, &p->event, XEVENT_STATS, p->event_rest);
 	p->event_rest = (assay_str){0};
 	size_t n = (size_t)(end - head), stats = p->event.out.n;

@@ -32,7 +32,7 @@ COLUMNS = {
     "origins of times, which are counted anew": ("host.ts", "gpu.ts", "sync.ts", "mark.ts", "counter.ts", "alloc.ts", "sample.ts"),
     "makers of GPUs: the tables are of AMD's": ("device.vendor", "device.arch"), "rows' arguments": ("host.args", "gpu.args"),
     "External ids": ("gpu.external", "api.external"), "sizes of GPU work": ("gpu.bytes",), "contexts of GPU work": ("gpu.context",),
-    "graphs that GPU work is of": ("gpu.graph", "gpu.graph_node"), "threads of memory events": ("alloc.track",), "threads' processes, beside the first one": ("host.track",),
+    "graphs that GPU work is of": ("gpu.graph", "gpu.graph_node"), "threads of memory events": ("alloc.track",),
     "threads' numbers below zero": ("host.track",),
     "threads' numbers that are hashes, which get others": ("host.track",),
     "numbers of operators and Python frames": ("op.ev_idx", "op.seq", "op.fwd_thread", "frame.id", "frame.parent", "frame.ev_idx"),
@@ -45,16 +45,15 @@ WORDS = {
     (ANY, "other.cat"): "what has no category gets one",
     ("rocpd", "device.name"): "what has none is named by its architecture", ("rocprof", "device.name"): "what has none is named by its architecture",
     (ANY, "counter.track"): "partitions of a device are not told apart",
-    ("chrome", "event_call"): "they are arguments of calls", ("perfetto", "event_call"): "they are arguments of calls",
+    **{(f, "event_call"): "they are arguments of calls" for f in ("chrome", "perfetto", "xplane", "grouped")},
     ("chrome", "host.kind"): "NVTX ranges are user annotations", ("chrome", "meta.key"): "facts of further inputs stand in a list",
-    ("xplane", "sync.class"): "the resolved class is told too", ("xplane", "device"): "of several processes, each has its own",
-    ("grouped", "sync.class"): "the resolved class is told too", ("grouped", "device"): "of several processes, each has its own",
+    ("xplane", "sync.class"): "the resolved class is told too", ("grouped", "sync.class"): "the resolved class is told too",
     ("grouped", "kept"): "what is made of groups is made anew",
     ("rocprof", "alloc.name"): "as the SDK names them", ("rocprof", "host.kind"): "domains of the SDK",
     ("rocprof", "op"): "details of spans", ("rocprof", "other"): "details of spans", ("rocprof", "frame"): "details of spans",
     ("rocpd", "alloc.name"): "kind and level", ("rocpd", "host.kind"): "categories of the SDK",
 }
-BARE, BARE_LINE = BARES = ("threads without a number of theirs or of their process, which get one", "threads without a number, which get one")
+BARE = "threads without a number of theirs or of their process, which get one"
 BLOCKS = 16  # of source.traits: grids are in blocks on every device
 STEP = 100_000_000  # between the ids of two processes in one file
 
@@ -143,10 +142,10 @@ def in_items(rows):
     return rows
 
 
-def numbers(get, format):
-    """Numbers of further processes are raised in files that have one space of them."""
-    many = len({r["track"][1] for r in get["host"] if r["kind"] in ("runtime", "driver")}) > 1
-    return {"api.corr", "gpu.corr", "sync.corr", "sync.record_corr", *(["host.track"] if format in ("xplane", "grouped") else [])} if many else set()
+def numbers(get):
+    """Numbers of calls of further inputs are raised in files that have one space of them."""
+    many = len({s["rank"] for s in get["source"]}) > 1 or len({r["track"][1] for r in get["host"] if r["kind"] in ("runtime", "driver")}) > 1
+    return {"api.corr", "gpu.corr", "sync.corr", "sync.record_corr"} if many else set()
 
 
 def check(name, before, path, target, format):
@@ -162,10 +161,10 @@ def check(name, before, path, target, format):
     if "meta" in gone:
         gone["meta"] -= own_facts(before, format)
     columns = {c for what in told for c in COLUMNS.get(what, ())}
-    words = {w for f, w in WORDS if f in (ANY, format)} | numbers(before, format)
+    words = {w for f, w in WORDS if f in (ANY, format)} | numbers(before)
     wrong = []
-    bare = {r["track"] for r in before["host"] if None in (low := r["track"][1 if told.get(BARE) else 2:]) or told.get(BARE) and low[-1] < 0} if set(BARES) & set(told) else set()
-    if sum(told.get(b, 0) for b in BARES) < len(bare):  # several may have no number at all
+    bare = {r["track"] for r in before["host"] if None in r["track"][1:] or r["track"][2] < 0} if BARE in told else set()
+    if told.get(BARE, 0) < len(bare):  # several may have no number at all
         wrong.append(f"{sorted(bare, key=str)} get numbers")
     for table in TABLES:
         rows = before[table]
@@ -184,6 +183,7 @@ def check(name, before, path, target, format):
 def inputs(tmp):
     yield "train", tap.ROOT / "demo/train.json.gz"
     yield "run", tap.ROOT / "demo/run"
+    yield "two ranks", tap.ROOT / "demo/ddp"
     yield "jax", tap.ROOT / "tests/xplane/jax.xplane.pb.gz"
     yield "nsys", tap.ROOT / "tests/fuzz/seeds/nsys/made.sqlite"
     yield "amd", tap.ROOT / "tests/cases/info/capture-amd/in.asy"

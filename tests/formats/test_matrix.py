@@ -159,6 +159,11 @@ def check_each(tmp):
         got = sorted(rows(f, WORK)[0] for f in files)
         want = sorted(rows(f, WORK)[0] for f in sorted(job.glob("ddp_rank*")))
         tap.ok(f"each rank of a job goes into a file of its own ({to})", code == 0 and got == want and len(want) == 2, f"{err}\n{got}\n{want}")
+    want = tap.run("report", job)[1].splitlines()[1:]
+    for out in ("both.json", "both.xplane.pb", "both.grouped.xplane.pb"):
+        tap.run("convert", job, tmp / out)
+        got = tap.run("report", tmp / out)[1].splitlines()[1:]
+        tap.ok(f"ranks in one file are reported as those of the folder ({out})", got == want, f"{got[:9]}")
     code, _, err = tap.run("convert", "--each", "--to", "csv", job, tmp / "x")
     tap.ok("tables of a folder are not written by process", code == 2 and "--each" in err, err)
 
@@ -184,6 +189,42 @@ def check_times(tmp):
     found = [e["args"] for e in json.loads((tmp / "ddp.json").read_text())["traceEvents"] if (e.get("args") or {}).get("assay_derived")]
     tap.ok("waits that were found have no stream", found and not [a for a in found if "stream" in a], found[:2])
     check_found(tmp, job)
+
+
+def check_arguments(tmp):
+    """Kineto's rows have the arguments they had when they come back from XPlane, and how sure waits are."""
+    def args(path):
+        with gzip.open(path) as f:
+            events = [e for e in json.load(f)["traceEvents"] if e.get("ph") == "X" and e.get("cat") != "cuda_sync"]
+        return sorted((e["cat"], e["name"], round(e["dur"] * 1000), json.dumps({k: v for k, v in sorted(e.get("args", {}).items())
+                       if k not in ("wait_class", "wait_for", "wait_doubt")})) for e in events)
+
+    source = tap.ROOT / "demo/train.json.gz"
+    tap.run("convert", source, tmp / "args.xplane.pb")
+    tap.run("convert", tmp / "args.xplane.pb", tmp / "args.json.gz")
+    tap.run("convert", source, tmp / "plain.json.gz")
+    got, want = args(tmp / "args.json.gz"), args(tmp / "plain.json.gz")
+    tap.ok("arguments of Kineto come back from XPlane, and no others", got == want, [p for p in zip(got, want) if p[0] != p[1]][:1])
+
+
+def check_zeros(tmp):
+    """Arguments of 0 that a source says of all its rows are written, or told."""
+    source, what = tap.ROOT / "demo/train.json.gz", "arguments queued and Record function id of 0"
+    with gzip.open(source) as f:
+        want = sum(1 for e in json.load(f)["traceEvents"] for k in ("queued", "Record function id") if (e.get("args") or {}).get(k) == 0)
+    for way, told in (("zeros.json", 0), ("zeros.xplane.pb", 0), ("zeros.pftrace", want), ("zeros.rocpd.db", want)):
+        err = tap.run("convert", source, tmp / way)[2]
+        tap.ok(f"what {way} has no place for of zeros is said", tap.not_written(err).get(what, 0) == told and want > 1000, f"{want}\n{err}")
+
+
+def check_waits(tmp):
+    """What waits order, and how sure that is, is the same whatever file it went through."""
+    query = "select 'wait' what, kind, class, count(*) n from wait group by 2, 3 union all select 'edge', kind, null, count(*) from edge group by 2 order by 1, 2, 3"
+    for name, source in (("capture", tap.ROOT / "demo/run"), ("chrome", tap.ROOT / "demo/ddp/ddp_rank0.json.gz")):
+        for way in ("waits.json", "waits.pftrace", "waits.xplane.pb", "waits.grouped.xplane.pb"):
+            tap.run("convert", source, tmp / way)
+            got, want = rows(tmp / way, query), rows(source, query)
+            tap.ok(f"waits of {name} order the same work, as surely, in {way}", got == want and len(want) > 3, f"{got}\n{want}")
 
 
 def check_found(tmp, source):
@@ -222,6 +263,9 @@ def main():
         tmp = pathlib.Path(name)
         check_each(tmp)
         check_times(tmp)
+        check_waits(tmp)
+        check_arguments(tmp)
+        check_zeros(tmp)
         made = []
         for kind, path in inputs(tmp):
             folder = tmp / f"out-{kind}"

@@ -1,4 +1,4 @@
-/* Any bytes as a file of any kind, through the library: unpacked, recognised, read, analysed, and
+/* Any bytes as a file of any kind, through the library: unpacked, recognised, read, analyzed, and
  * what is said of it put into words. */
 #define _GNU_SOURCE /* memfd_create */
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Analysing gives the same tables with any number of threads; no code of its own. */
+/* Analyzing gives the same tables with any number of threads; no code of its own. */
 #include <stdio.h>
 
 #include "base/test.h"

@@ -194,6 +194,18 @@ def check_facts(folder):
         tap.ok(f"facts of {source.name} come back", told[0] == told[1] == told[2] and told[0][-1] == rank and "unknown" not in told[0][:1], told)
 
 
+def check_roctx(folder):
+    """Ranges of rocprofv3's tables are roctx's, also where no table says whose the devices are."""
+    table, out = folder / "7_marker_api_trace.csv", folder / "roctx.xplane.pb"
+    table.write_text('"Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp","End_Timestamp"\n'
+                     '"MARKER_CORE_API","forward",7,8,1,1000,1100\n')
+    for source in (table, out):
+        tap.run("convert", source, folder / "again.xplane.pb")
+        shutil.move(folder / "again.xplane.pb", out)
+        data = out.read_bytes()
+        tap.ok(f"ranges of roctx are on its lines ({source.suffix})", b"Host Threads/8/ROCTX" in data and b"NVTX" not in data, data[:200])
+
+
 def first_difference(a, b):
     at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
     return f"{len(a)} and {len(b)} bytes, differ at {at}"
@@ -231,6 +243,7 @@ def main():
                 tap.skip(f"{name} as XPlane", f"no corpus at {tap.CORPUS}")
         check_hostile(folder)
         check_facts(folder)
+        check_roctx(folder)
         logdir = folder / "log/plugins/profile/2026_01_01"
         logdir.mkdir(parents=True)
         shutil.copy(HERE / "jax.xplane.pb.gz", logdir / "host.xplane.pb")
