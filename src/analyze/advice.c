@@ -132,31 +132,6 @@ static bool is_list_operator(const struct finder *f, uint32_t shape)
 	return assay_str_starts(assay_text(f->run, f->t->op_shape.name[shape]), "aten::_foreach_");
 }
 
-static double list_passes_saved(const struct finder *f)
-{
-	const assay_call_part_table *p = &f->t->call_part;
-	assay_map seen = {0};
-	assay_vec(int64_t) passes = {0}; /* by name of the operator */
-	int64_t all = 0, longest = 0;
-	for (uint32_t i = 0; i < p->n; i++) {
-		uint32_t shape = f->t->op_call.shape[p->call[i]];
-		if (!is_list_operator(f, shape))
-			continue;
-		uint32_t *slot = assay_map_at(&seen, f->t->op_shape.name[shape]);
-		if (*slot == ASSAY_MAP_ABSENT) {
-			*slot = (uint32_t)passes.n;
-			*assay_push(&passes) = 0;
-		}
-		int64_t ns = p->at_bound[i] + p->rest[i] + p->unmodelled[i] + p->shape[i];
-		passes.p[*slot] += ns;
-		all += ns;
-		longest = passes.p[*slot] > longest ? passes.p[*slot] : longest;
-	}
-	assay_vec_free(&passes);
-	assay_map_free(&seen);
-	return assay_list_passes_saved(all, longest);
-}
-
 /* What a whole call is needless for, by its shape; -1: nothing. Asked once a shape. */
 static int8_t needless_shape(const struct finder *f, uint32_t shape)
 {
@@ -231,6 +206,29 @@ static bool is_launch_of_its_own(int advice)
 	return advice == ASSAY_ADVICE_CASTS || advice == ASSAY_ADVICE_LAYOUT;
 }
 
+/* What is left of a call's part to be needless as a whole. */
+static int64_t whole_of(const assay_call_part_table *p, uint32_t part)
+{
+	return p->at_bound[part] + p->rest[part] + p->unmodelled[part] + p->shape[part];
+}
+
+/* Needs of_shape. */
+static double list_passes_saved(const struct finder *f)
+{
+	const assay_call_part_table *p = &f->t->call_part;
+	struct tally passes = {.most = 0}; /* by name of the operator */
+	int64_t all = 0;
+	for (uint32_t i = 0, row; i < p->n; i++) {
+		uint32_t shape = f->t->op_call.shape[p->call[i]];
+		if (f->of_shape[shape] != ASSAY_ADVICE_OPTIMIZER)
+			continue;
+		count(&passes, f->t->op_shape.name[shape], whole_of(p, i), i, &row);
+		all += whole_of(p, i);
+	}
+	free_tally(&passes);
+	return assay_list_passes_saved(all, passes.most);
+}
+
 static void look_at(struct finder *f, uint32_t part)
 {
 	const assay_call_part_table *p = &f->t->call_part;
@@ -238,7 +236,6 @@ static void look_at(struct finder *f, uint32_t part)
 	int whole = needless(f, call);
 	bool eager = f->t->op_call.flags[call] & (ASSAY_OP_EAGER | ASSAY_OP_SCORES),
 	     matrix = assay_is_matrix(f->t->op_shape.class[shape]);
-	int64_t left = p->at_bound[part] + p->rest[part] + p->unmodelled[part];
 	add_call(f,
 		 !matrix || f->t->op_shape.math[shape] == ASSAY_MATH_FP64 ? ASSAY_ADVICE_FP64
 									  : ASSAY_ADVICE_FP32,
@@ -248,10 +245,9 @@ static void look_at(struct finder *f, uint32_t part)
 	if (is_launch_of_its_own(whole))
 		f->found[whole].gone++;
 	if (whole == ASSAY_ADVICE_OPTIMIZER)
-		add_call(f, whole, call,
-			 (int64_t)((double)(left + p->shape[part]) * f->passes_saved));
+		add_call(f, whole, call, (int64_t)((double)whole_of(p, part) * f->passes_saved));
 	else if (whole >= 0)
-		add_call(f, whole, call, left + p->shape[part]);
+		add_call(f, whole, call, whole_of(p, part));
 	else
 		add_call(f, matrix ? ASSAY_ADVICE_SHAPE : ASSAY_ADVICE_SLOW, call,
 			 p->shape[part] - p->tail[part]);
@@ -294,7 +290,7 @@ static void choose_place(const struct finder *f, assay_advice *v)
 		v->gpu = f->t->op_call.gpu[call];
 }
 
-static void sell_bucket_copies(struct finder *f, const assay_window *w)
+static void count_bucket_copies(struct finder *f, const assay_window *w)
 {
 	const assay_op_call_table *c = &f->t->op_call;
 	assay_advice *v = &f->found[ASSAY_ADVICE_BUCKETS];
@@ -321,7 +317,7 @@ static int64_t inside(const assay_tables *t, uint32_t gap, uint32_t op)
 }
 
 /* What the device waits for the host to launch copies, one operator after the other. */
-static void sell_waits_for_bucket_copies(struct finder *f, const assay_window *w)
+static void count_waits_for_bucket_copies(struct finder *f, const assay_window *w)
 {
 	const assay_gap_table *g = &f->t->gap;
 	int64_t *gaps = &f->found[ASSAY_ADVICE_BUCKETS].gaps;
@@ -346,15 +342,15 @@ void assay_advices_find(assay_advices *out, const assay_run *run, const assay_wi
 	f->of_shape = assay_alloc(&scratch, shapes + 1);
 	f->bucket = find_bucket_copies(f, &scratch);
 	memcpy(f->found, texts, sizeof f->found);
-	f->passes_saved = list_passes_saved(f);
 	for (uint32_t i = 0; i < shapes; i++)
 		f->of_shape[i] = needless_shape(f, i);
+	f->passes_saved = list_passes_saved(f);
 	for (uint32_t i = 0; i < f->t->call_part.n; i++)
 		look_at(f, i);
 	for (uint32_t i = 0; i < f->t->lone_kernel.n; i++)
 		look_at_lone(f, i);
-	sell_bucket_copies(f, w);
-	sell_waits_for_bucket_copies(f, w);
+	count_bucket_copies(f, w);
+	count_waits_for_bucket_copies(f, w);
 	for (int i = 0; i < ASSAY_ADVICE_COUNT; i++) {
 		f->found[i].id = assay_advice_name[i];
 		choose_place(f, &f->found[i]);
@@ -368,7 +364,7 @@ void assay_advices_find(assay_advices *out, const assay_run *run, const assay_wi
 	assay_arena_free(&scratch);
 }
 
-TEST(no_time_is_sold_twice)
+TEST(no_time_is_reported_twice)
 {
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;

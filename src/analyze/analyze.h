@@ -89,7 +89,7 @@ void assay_wait_chains(assay_run *run);
  * no kernels. */
 void assay_late_causes(assay_run *run, bool on_host);
 
-/* Two analysed runs: what differs beyond noise. env: their environment snapshots, each NULL for
+/* Two analyzed runs: what differs beyond noise. env: their environment snapshots, each NULL for
  * the one that was read with the run. Free d after use. */
 void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b,
 		     const char *const env[2]);

@@ -48,5 +48,7 @@ bool assay_roof(assay_run *run, const assay_window *w, const char *rates, assay_
 
 /* By row of stack: launched by an optimizer. Of the arena. */
 bool *assay_optimizer_stacks(const assay_run *run, assay_arena *a);
+/* Does a row of gpu update parameters, by the stack of its launch, or by the range around it? */
+bool assay_is_update(const assay_run *run, const bool *in_stack, uint32_t gpu);
 
 #endif

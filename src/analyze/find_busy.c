@@ -146,8 +146,8 @@ static uint32_t longest_collective(const assay_run *run)
 	return best;
 }
 
-/* ns of copies that go with the kernels around them. */
-static int64_t copies_sold(const assay_run *run)
+/* ns of copies that would go together with the kernels around them. */
+static int64_t needless_copies(const assay_run *run)
 {
 	const assay_lone_kernel_table *l = &run->part.t.lone_kernel;
 	int64_t sum = 0;
@@ -231,9 +231,9 @@ static struct wire sum_wire(const assay_run *run, double links)
 static const char fix_wire[] =
 	"overlap it with compute (bucket sizes, earlier all-reduce, prefetch of all-gathers)";
 static const char fix_late[] =
-	"look for a late rank: the time goes with waiting, not on the wire; then overlap it with compute (bucket sizes, earlier all-reduce)";
+	"look for a late rank: the time is spent waiting, not on the wire; then overlap it with compute (bucket sizes, earlier all-reduce)";
 static const char fix_late_elsewhere[] =
-	"record all ranks and look at them together: the time goes with waiting for one that is late, not on the wire; then overlap it with compute (bucket sizes, earlier all-reduce)";
+	"record all ranks and look at them together: the time is spent waiting for one that is late, not on the wire; then overlap it with compute (bucket sizes, earlier all-reduce)";
 static const char fix_unknown[] =
 	"overlap it with compute (bucket sizes, earlier all-reduce, prefetch of all-gathers); look for a late rank";
 static const char fix_unknown_elsewhere[] =
@@ -293,7 +293,7 @@ static void find_busy(assay_run *run, const assay_find_ctx *c)
 		return;
 	if ((double)c->w->comm >= least)
 		add_comm(run, c);
-	int64_t copies = c->w->copy - copies_sold(run);
+	int64_t copies = c->w->copy - needless_copies(run);
 	if ((double)copies >= least && c->order)
 		add_copies(run, c, copies);
 }

@@ -21,10 +21,10 @@ struct search {
 	const assay_window *w;
 	assay_grids grids;
 	int32_t units;
-	const int64_t *sold; /* by row of gpu: ns that other findings sell */
-	int64_t *dur;        /* by row of gpu: on all units; -1: as it was */
-	int64_t time;        /* ns of the window in such kernels */
-	int64_t idle;        /* of this, what units without work could take over */
+	const int64_t *reported; /* by row of gpu: ns that other findings report */
+	int64_t *dur;            /* by row of gpu: on all units; -1: as it was */
+	int64_t time;            /* ns of the window in such kernels */
+	int64_t idle;            /* of this, what units without work could take over */
 	uint64_t count;
 	assay_map names; /* to `times` */
 	assay_vec(struct name_time) times;
@@ -44,26 +44,26 @@ static bool is_small(const struct search *s, uint32_t gpu)
 	       !passes_time(assay_text(s->run, s->g->name[gpu]));
 }
 
-/* What findings about compute sell of a kernel: judged by its name, or as part of its call. */
-static const int64_t *sold_already(const assay_run *run, assay_arena *a)
+/* What findings about compute report of a kernel: judged by its name, or as part of its call. */
+static const int64_t *reported_already(const assay_run *run, assay_arena *a)
 {
 	const assay_tables *t = &run->part.t;
-	int64_t *sold = assay_alloc(a, (t->gpu.n + 1) * sizeof *sold);
+	int64_t *reported = assay_alloc(a, (t->gpu.n + 1) * sizeof *reported);
 	for (uint32_t i = 0; i < t->lone_kernel.n; i++)
-		sold[t->lone_kernel.gpu[i]] += t->lone_kernel.needless[i];
+		reported[t->lone_kernel.gpu[i]] += t->lone_kernel.needless[i];
 	for (uint32_t i = 0; i < t->call_part.n; i++) {
 		uint32_t gpu = t->op_call.gpu[t->call_part.call[i]];
 		if (gpu != ASSAY_NO_ROW)
-			sold[gpu] += t->call_part.unfused[i] + t->call_part.precision[i];
+			reported[gpu] += t->call_part.unfused[i] + t->call_part.precision[i];
 	}
-	return sold;
+	return reported;
 }
 
 static void take(struct search *s, uint32_t gpu)
 {
 	int64_t dur = s->g->dur[gpu],
 		idle = (int64_t)((double)dur * (1 - assay_grid_fill(&s->grids, gpu, s->units)));
-	idle = idle < dur - s->sold[gpu] ? idle : dur - s->sold[gpu];
+	idle = idle < dur - s->reported[gpu] ? idle : dur - s->reported[gpu];
 	if (idle <= 0)
 		return;
 	uint32_t *slot = assay_map_at(&s->names, s->g->name[gpu]);
@@ -153,7 +153,7 @@ static void find_grids(assay_run *run, const assay_find_ctx *c)
 			   .w = c->w,
 			   .grids = assay_grids_of(run, c->scratch),
 			   .units = assay_device_units(run, t->device_time.device[c->w->device]),
-			   .sold = sold_already(run, c->scratch),
+			   .reported = reported_already(run, c->scratch),
 			   .dur = assay_alloc(c->scratch, (t->gpu.n + 1) * sizeof *s.dur)};
 	memset(s.dur, 0xff, t->gpu.n * sizeof *s.dur);
 	if (s.units)

@@ -422,11 +422,11 @@ static void look_at_tracer(assay_run *run, const assay_find_ctx *c)
 	if (t->frame.n)
 		assay_warn(
 			run, "traced_python",
-			"every Python call was traced (with_stack, python_tracer_level): that alone slows the host down, so without it the GPU waits less for the host than told here");
+			"every Python call was traced (with_stack, python_tracer_level): that alone slows the host down, so without it the GPU waits less for the host than reported here");
 	else if ((int64_t)operators * OPERATOR > c->whole / 10)
 		assay_warn(
 			run, "traced_operators",
-			"recording %s operators%s slows the host down: without that the GPU waits less for it than told here",
+			"recording %s operators%s slows the host down: without that the GPU waits less for it than reported here",
 			assay_fmt_count(count, operators / (uint64_t)each.steps), each.words);
 }
 

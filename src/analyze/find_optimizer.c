@@ -66,17 +66,29 @@ bool *assay_optimizer_stacks(const assay_run *run, assay_arena *a)
 	return in;
 }
 
+static uint32_t range_of(const assay_tables *t, uint32_t gpu)
+{
+	uint32_t call = t->gpu_op.n ? t->gpu_op.call[gpu] : ASSAY_NO_ROW;
+	return call == ASSAY_NO_ROW ? ASSAY_NO_ROW : t->op_call.range[call];
+}
+
+bool assay_is_update(const assay_run *run, const bool *in_stack, uint32_t gpu)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t stack = assay_call_stack(t, t->launch.host[gpu]);
+	if (stack != ASSAY_NO_ROW)
+		return in_stack[stack];
+	uint32_t range = range_of(t, gpu);
+	return range != ASSAY_NO_ROW &&
+	       assay_str_starts(assay_text(run, t->host.name[range]), "Optimizer.step#");
+}
+
 static bool is_optimizer(struct search *s, uint32_t gpu)
 {
-	uint32_t stack = assay_call_stack(s->t, s->t->launch.host[gpu]);
-	if (stack != ASSAY_NO_ROW)
-		return s->in_stack[stack];
-	uint32_t call = s->t->gpu_op.n ? s->t->gpu_op.call[gpu] : ASSAY_NO_ROW;
-	uint32_t range = call == ASSAY_NO_ROW ? ASSAY_NO_ROW : s->t->op_call.range[call];
-	if (range == ASSAY_NO_ROW ||
-	    !assay_str_starts(assay_text(s->run, s->t->host.name[range]), "Optimizer.step#"))
+	if (!assay_is_update(s->run, s->in_stack, gpu))
 		return false;
-	s->range = s->t->host.name[range];
+	if (assay_call_stack(s->t, s->t->launch.host[gpu]) == ASSAY_NO_ROW)
+		s->range = s->t->host.name[range_of(s->t, gpu)];
 	return true;
 }
 

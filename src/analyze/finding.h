@@ -1,4 +1,4 @@
-/* What is worth changing. A finder looks at an analysed run for one kind of trouble and adds what
+/* What is worth changing. A finder looks at an analyzed run for one kind of trouble and adds what
  * it finds; findings.c has the table of finders, orders what they found and says what each is
  * worth. */
 #ifndef ASSAY_ANALYZE_FINDING_H
@@ -125,6 +125,7 @@ extern const assay_finder assay_find_streams;    /* streams that wait for each o
 extern const assay_finder assay_find_compute;    /* operators far from what the device can do */
 extern const assay_finder assay_find_one_hot;    /* look-ups by products */
 extern const assay_finder assay_find_optimizer;  /* parameters updated one by one */
+extern const assay_finder assay_find_tables;     /* gradients of whole tables for few rows */
 extern const assay_finder assay_find_late;       /* what a rank does that others wait for */
 extern const assay_finder assay_find_ranks;      /* a rank that the others wait for */
 extern const assay_finder assay_find_slow_links; /* collectives far below what the links give */

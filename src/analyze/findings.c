@@ -10,6 +10,7 @@
 #include "base/fmt.h"
 #include "base/sort.h"
 #include "base/test.h"
+#include "names/serving.h"
 
 /* The first ones need nothing of what compute.h tells, and add no strings. */
 static const assay_finder *const first_finders[] = {&assay_find_idle, &assay_find_alloc};
@@ -18,8 +19,8 @@ static const assay_finder *const finders[] = {
 	&assay_find_busy,     &assay_find_streams, &assay_find_compute,    &assay_find_optimizer,
 	&assay_find_late,     &assay_find_ranks,   &assay_find_slow_links, &assay_find_shared,
 	&assay_find_launches, &assay_find_modes,   &assay_find_heavy,      &assay_find_grids,
-	&assay_find_one_hot,  &assay_find_detours, &assay_find_trials,     &assay_find_graphs,
-	&assay_find_sends,    &assay_find_missing,
+	&assay_find_one_hot,  &assay_find_tables,  &assay_find_detours,    &assay_find_trials,
+	&assay_find_graphs,   &assay_find_sends,   &assay_find_missing,
 };
 
 enum { STEADY_STEPS = 3 }; /* fewer say nothing of every step */
@@ -153,7 +154,11 @@ static assay_framework framework_of_text(assay_str s)
 static assay_framework framework_of(const assay_run *run)
 {
 	bool seen[ASSAY_FRAMEWORK_COUNT] = {0};
+	const assay_step_table *steps = &run->part.t.step;
+	assay_serving mark;
 	seen[ASSAY_FRAMEWORK_JAX] = assay_any_has_trait(run, ASSAY_TRAIT_PLANES);
+	seen[ASSAY_FRAMEWORK_SERVING] =
+		steps->n && assay_serving_parse(assay_text(run, steps->name[0]), &mark);
 	for (uint32_t i = 1; i < run->part.strings.str.n; i++)
 		seen[framework_of_text(assay_text(run, i))] = true;
 	return seen[ASSAY_FRAMEWORK_SERVING]    ? ASSAY_FRAMEWORK_SERVING
@@ -628,5 +633,17 @@ TEST(places_are_the_same_line_where_both_have_one)
 	CHECK(assay_where_is_line(&at, &at) && !assay_where_is_line(&at, &other));
 	CHECK(!assay_where_is_line(&at, &elsewhere));
 	CHECK(!assay_where_is_line(&at, &none) && !assay_where_is_line(&none, &none));
+	return 0;
+}
+
+TEST(steps_that_an_engine_marks_are_of_one)
+{
+	assay_run *run = assay_run_new();
+	assay_sid_of(run, "aten::add");
+	CHECK_EQ(framework_of(run), ASSAY_FRAMEWORK_TORCH);
+	uint32_t step = assay_add(&run->part.t, ASSAY_T_step);
+	run->part.t.step.name[step] = assay_sid_of(run, "execute_context_0(0)_generation_16(16)");
+	CHECK_EQ(framework_of(run), ASSAY_FRAMEWORK_SERVING);
+	assay_run_free(run);
 	return 0;
 }

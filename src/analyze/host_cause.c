@@ -47,6 +47,7 @@ static uint8_t name_cause(assay_str name, int as)
 			       : NO_CAUSE;
 	assay_word word = as == AS_RANGE ? assay_word_of(name) : assay_word_of_frame(name);
 	return word == ASSAY_WORD_DATA                        ? ASSAY_WHY_HOST_DATA
+	       : word == ASSAY_WORD_DEVICE_VALUE              ? ASSAY_WHY_HOST_SYNC
 	       : word == ASSAY_WORD_COMPILE && as == AS_RANGE ? ASSAY_WHY_HOST_COMPILE
 	       : as == AS_RANGE && is_operator(name)          ? ASSAY_WHY_HOST_OP
 							      : NO_CAUSE;
@@ -63,6 +64,16 @@ static uint8_t row_cause(assay_host_causes *c, uint32_t h)
 	if (!*known)
 		*known = (uint8_t)(name_cause(assay_text(c->run, host->name[h]), as) + 1);
 	return *known == NO_CAUSE + 1 ? cause_of_kind[kind] : (uint8_t)(*known - 1);
+}
+
+assay_why assay_host_row_cause(const assay_run *run, uint32_t host)
+{
+	const assay_host_table *h = &run->part.t.host;
+	uint8_t kind = h->kind[host], cause = NO_CAUSE;
+	if (read_as[kind] != AS_NOTHING)
+		cause = name_cause(assay_text(run, h->name[host]), read_as[kind]);
+	cause = cause == NO_CAUSE ? cause_of_kind[kind] : cause;
+	return cause == NO_CAUSE ? ASSAY_WHY_HOST_UNTRACED : (assay_why)cause;
 }
 
 /* Calls that may wait did so when the resolver found what they waited for. */

@@ -32,6 +32,9 @@ typedef struct assay_host_causes {
 	assay_lane **of_track; /* NULL for threads nobody asked for */
 } assay_host_causes;
 
+/* What a row of host means by itself; HOST_UNTRACED: nothing. */
+assay_why assay_host_row_cause(const assay_run *run, uint32_t host);
+
 /* Ask for threads first, then fill all of them at once. */
 void assay_host_causes_init(assay_host_causes *c, const assay_run *run);
 void assay_host_causes_want(assay_host_causes *c, uint32_t track);

@@ -3,6 +3,7 @@
 #include "analyze/idle_where.h"
 #include "base/fmt.h"
 #include "base/test.h"
+#include "model/by_hand.h"
 
 /* What a place can do without: waiting, not the program's own launches and operators. */
 static bool is_avoidable(int cause)
@@ -290,9 +291,7 @@ TEST(garbage_goes_with_the_place_that_makes_it)
 	assay_run *run = assay_run_new();
 	assay_window w = {.to = 1000};
 	assay_find_ctx c = {.w = &w, .whole = 1000};
-	uint32_t here = assay_add(&run->part.t, ASSAY_T_stack);
-	assay_add(&run->part.t, ASSAY_T_code);
-	run->part.t.stack.code[here] = 0;
+	uint32_t here = assay_hand_stack(run, ASSAY_NO_ROW, NULL, NULL);
 	for (int own = 0; own < 2; own++) {
 		assay_idle_named all[] = {{.cause = ASSAY_WHY_HOST_PYTHON,
 					   .found = {.id = "host_python", .total = own ? 48 : 20},
@@ -314,9 +313,7 @@ TEST(a_blocking_call_without_a_line_leads_none_that_has_one)
 	assay_run *run = assay_run_new();
 	assay_window w = {.to = 1000};
 	assay_find_ctx c = {.w = &w, .whole = 1000};
-	uint32_t stack = assay_add(&run->part.t, ASSAY_T_stack);
-	assay_add(&run->part.t, ASSAY_T_code);
-	run->part.t.stack.code[stack] = 0;
+	uint32_t stack = assay_hand_stack(run, ASSAY_NO_ROW, NULL, NULL);
 	assay_idle_named all[] = {
 		{.cause = ASSAY_WHY_HOST_SYNC, .found = {.id = "host_sync"}, .at = ASSAY_NO_ROW},
 		{.cause = ASSAY_WHY_HOST_PYTHON, .found = {.follows = "host_sync"}, .at = stack},

@@ -1,5 +1,6 @@
 #include "analyze/idle_where.h"
 
+#include "base/chars.h"
 #include "base/fmt.h"
 #include "base/test.h"
 #include "model/by_hand.h"
@@ -71,6 +72,15 @@ assay_idle_name assay_idle_name_of(const assay_run *run, const assay_window *w, 
 		assay_idle_tally_add(&tally, name_key(run, row), one);
 	}
 	return assay_idle_tally_end(&tally);
+}
+
+uint64_t assay_name_without_numbers(const assay_run *run, uint32_t host, uint64_t seed)
+{
+	assay_str name = assay_text(run, run->part.t.host.name[host]);
+	for (size_t i = 0; i < name.n; i++)
+		if (!assay_is_digit(name.p[i]))
+			seed = assay_hash(&name.p[i], 1, seed);
+	return seed;
 }
 
 const char *assay_idle_spell(const assay_run *run, assay_arena *a, assay_sid name)

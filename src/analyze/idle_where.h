@@ -24,6 +24,9 @@ assay_idle_name assay_idle_tally_end(assay_idle_tally *t);
 
 bool assay_gap_in_window(const assay_gap_table *g, const assay_window *w, size_t gap);
 
+/* A key of a row's name; numbers in names count steps and calls. */
+uint64_t assay_name_without_numbers(const assay_run *run, uint32_t host, uint64_t seed);
+
 /* What the host was in, for people; a call that the recording does not name is told so. */
 const char *assay_idle_spell(const assay_run *run, assay_arena *a, assay_sid name);
 

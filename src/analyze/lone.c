@@ -50,7 +50,8 @@ struct lone {
 	bool *eager;         /* by place in the order of the device */
 	assay_fused *fused;  /* by place */
 	int64_t *gap_before; /* by row of gpu: ns of waiting although it was submitted */
-	int64_t copies_left; /* ns of copies that nothing hides and that are not sold yet */
+	int64_t copies_left; /* ns of copies that nothing hides and that no kernel accounts for yet
+			      */
 	bool *in_optimizer;  /* by row of stack */
 	double passes_saved; /* of operations over lists of tensors */
 	bool cheaper_in_use; /* most matrix time by names is not fp32 */
@@ -547,8 +548,8 @@ static void add_kernels(assay_run *run, const struct hand_kernel *k, size_t n)
 		assay_hand_gpu(run, k[i].name, now, k[i].dur, ASSAY_NO_ROW);
 }
 
-/* ns sold for a kind. */
-static int64_t sold(const struct hand_kernel *k, size_t n, assay_advice_kind kind)
+/* ns reported as needless for a kind. */
+static int64_t reported(const struct hand_kernel *k, size_t n, assay_advice_kind kind)
 {
 	assay_run *run = assay_run_new();
 	const assay_tables *t = &run->part.t;
@@ -588,18 +589,18 @@ TEST(what_lies_between_the_products_of_an_attention_is_needless)
 	const struct hand_kernel masked[] = {
 		{bmm, 50}, {scale, 10}, {mask, 4}, {softmax, 20}, {bmm, 50}};
 	const struct hand_kernel rocm[] = {{tensile, 50}, {"softmax_forward", 20}, {tensile, 50}};
-	CHECK_EQ(sold(eager, 5, ASSAY_ADVICE_EAGER), 35);
-	CHECK_EQ(sold(eager, 5, ASSAY_ADVICE_CASTS), 0); /* once is enough */
-	CHECK_EQ(sold(masked, 5, ASSAY_ADVICE_EAGER), 34);
-	CHECK_EQ(sold(rocm, 3, ASSAY_ADVICE_EAGER), 20);
+	CHECK_EQ(reported(eager, 5, ASSAY_ADVICE_EAGER), 35);
+	CHECK_EQ(reported(eager, 5, ASSAY_ADVICE_CASTS), 0); /* once is enough */
+	CHECK_EQ(reported(masked, 5, ASSAY_ADVICE_EAGER), 34);
+	CHECK_EQ(reported(rocm, 3, ASSAY_ADVICE_EAGER), 20);
 	/* a loss, routing that sorts between, a classifier at the end */
 	const struct hand_kernel loss[] = {{bmm, 50}, {log_softmax, 20}, {scale, 10}, {bmm, 50}};
 	const struct hand_kernel routed[] = {
 		{bmm, 50}, {softmax, 20}, {"radixSortKVInPlace", 9}, {bmm, 50}};
-	CHECK_EQ(sold(loss, 4, ASSAY_ADVICE_EAGER), 0);
-	CHECK_EQ(sold(routed, 4, ASSAY_ADVICE_EAGER), 0);
-	CHECK_EQ(sold(eager, 4, ASSAY_ADVICE_EAGER), 0);
-	CHECK_EQ(sold(eager, 4, ASSAY_ADVICE_CASTS), 5);
+	CHECK_EQ(reported(loss, 4, ASSAY_ADVICE_EAGER), 0);
+	CHECK_EQ(reported(routed, 4, ASSAY_ADVICE_EAGER), 0);
+	CHECK_EQ(reported(eager, 4, ASSAY_ADVICE_EAGER), 0);
+	CHECK_EQ(reported(eager, 4, ASSAY_ADVICE_CASTS), 5);
 	return 0;
 }
 
@@ -609,16 +610,16 @@ TEST(products_in_fp32_are_dear_unless_the_run_uses_cheaper_types)
 	const struct hand_kernel mixed[] = {{"ampere_sgemm_128x64_nn", 104000}, {bmm, 900000}};
 	const struct hand_kernel narrow[] = {
 		{"cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_nn_align1", 100000}};
-	CHECK_EQ(sold(full, 2, ASSAY_ADVICE_FP32), 50000);
-	CHECK_EQ(sold(mixed, 2, ASSAY_ADVICE_FP32), 0);
+	CHECK_EQ(reported(full, 2, ASSAY_ADVICE_FP32), 50000);
+	CHECK_EQ(reported(mixed, 2, ASSAY_ADVICE_FP32), 0);
 	/* convolutions by Fourier transforms, which nobody does with matrix units */
 	const struct hand_kernel fourier[] = {
 		{"void fft2d_r2c_32x32<float, false, 0u, false>(float2*, float const*)", 24000},
 		{"sm80_xmma_gemm_cf32cf32_f32f32_cf32_nt_n_tilesize64x64x8", 44000},
 		{"void cudnn::winograd_nonfused::winogradWgradData4x4<float, float>(cudnn::winograd_nonfused::WinogradDataParams<float, float>)",
 		 14000}};
-	CHECK_EQ(sold(fourier, 3, ASSAY_ADVICE_FP32), 10000 + 20000 + 5000);
-	CHECK_EQ(sold(narrow, 1, ASSAY_ADVICE_SHAPE), 50000);
+	CHECK_EQ(reported(fourier, 3, ASSAY_ADVICE_FP32), 10000 + 20000 + 5000);
+	CHECK_EQ(reported(narrow, 1, ASSAY_ADVICE_SHAPE), 50000);
 	return 0;
 }
 
@@ -632,10 +633,10 @@ TEST(products_of_a_compiler_are_in_the_type_of_all_that_it_tried)
 					    {bmm, 4000},
 					    {"gemm_fusion_dot_general_7", 104000}},
 				 alone[] = {{"gemm_fusion_dot_general_7", 104000}};
-	CHECK_EQ(sold(tried, 2, ASSAY_ADVICE_FP32), 60000 + 50000);
-	CHECK_EQ(sold(stray, 2, ASSAY_ADVICE_FP32), 0);
-	CHECK_EQ(sold(mixed, 3, ASSAY_ADVICE_FP32), 0);
-	CHECK_EQ(sold(alone, 1, ASSAY_ADVICE_FP32), 0);
+	CHECK_EQ(reported(tried, 2, ASSAY_ADVICE_FP32), 60000 + 50000);
+	CHECK_EQ(reported(stray, 2, ASSAY_ADVICE_FP32), 0);
+	CHECK_EQ(reported(mixed, 3, ASSAY_ADVICE_FP32), 0);
+	CHECK_EQ(reported(alone, 1, ASSAY_ADVICE_FP32), 0);
 	return 0;
 }
 
@@ -644,8 +645,8 @@ TEST(products_in_fp64_are_dear_where_others_are_not)
 	const char *dgemm = "sm90_xmma_gemm_f64f64_f64f64_f64_nn_n_tilesize128x64x16";
 	const struct hand_kernel stray[] = {{dgemm, 104000}, {bmm, 9000}},
 				 all[] = {{dgemm, 104000}};
-	CHECK_EQ(sold(stray, 2, ASSAY_ADVICE_FP64), 75000); /* a quarter stays */
-	CHECK_EQ(sold(all, 1, ASSAY_ADVICE_FP64), 0);
+	CHECK_EQ(reported(stray, 2, ASSAY_ADVICE_FP64), 75000); /* a quarter stays */
+	CHECK_EQ(reported(all, 1, ASSAY_ADVICE_FP64), 0);
 	/* what is done with their result moves twice the bytes, and casts are needless */
 	const struct hand_kernel around[] = {
 		{dgemm, 104000},
@@ -654,12 +655,12 @@ TEST(products_in_fp64_are_dear_where_others_are_not)
 		 20000},
 		{"void at::native::unrolled_elementwise_kernel<direct_copy_kernel_cuda, LoadWithCast<1>, double, float>",
 		 7000}};
-	CHECK_EQ(sold(around, 4, ASSAY_ADVICE_FP64), 75000 + 10000 + 7000);
-	CHECK_EQ(sold(around + 1, 3, ASSAY_ADVICE_FP64), 10000 + 7000); /* no product is */
-	CHECK_EQ(sold(around + 2, 2, ASSAY_ADVICE_FP64), 0);            /* nor in another type */
+	CHECK_EQ(reported(around, 4, ASSAY_ADVICE_FP64), 75000 + 10000 + 7000);
+	CHECK_EQ(reported(around + 1, 3, ASSAY_ADVICE_FP64), 10000 + 7000); /* no product is */
+	CHECK_EQ(reported(around + 2, 2, ASSAY_ADVICE_FP64), 0);  /* nor in another type */
 	const struct hand_kernel back[] = {around[1], around[3]}; /* nothing is computed in it */
-	CHECK_EQ(sold(back, 2, ASSAY_ADVICE_FP64), 0);
-	CHECK_EQ(sold(back, 2, ASSAY_ADVICE_CASTS), 7000);
+	CHECK_EQ(reported(back, 2, ASSAY_ADVICE_FP64), 0);
+	CHECK_EQ(reported(back, 2, ASSAY_ADVICE_CASTS), 7000);
 	return 0;
 }
 
@@ -673,12 +674,12 @@ TEST(copies_right_behind_work_in_double_move_doubles)
 	       *power = "void at::native::vectorized_elementwise_kernel<4, pow<c10::Half, double>>";
 	const struct hand_kernel features[] = {
 		{bmm, 90000}, {sine, 20000}, {cat, 40000}, {to_float, 30000}, {to_float, 9000}};
-	CHECK_EQ(sold(features, 5, ASSAY_ADVICE_FP64), 10000 + 20000 + 30000);
+	CHECK_EQ(reported(features, 5, ASSAY_ADVICE_FP64), 10000 + 20000 + 30000);
 	/* far longer than what could have made its input; numbers of 8 bytes; a double for half */
 	const struct hand_kernel others[] = {{bmm, 90000}, {sine, 8000}, {to_float, 30000},
 					     {bmm, 90000}, {cat, 40000}, {to_float, 30000},
 					     {bmm, 90000}, {power, 4000}};
-	CHECK_EQ(sold(others, 8, ASSAY_ADVICE_FP64), 4000);
+	CHECK_EQ(reported(others, 8, ASSAY_ADVICE_FP64), 4000);
 	return 0;
 }
 
@@ -696,17 +697,17 @@ TEST(memory_bound_kernels_in_a_row_could_be_one)
 					   {add, 10000}, {mul, 10000}, {add, 10000}};
 	const struct hand_kernel apart[] = {
 		{pow, 10000}, {bmm, 50000}, {mean, 10000}, {mul, 10000}};
-	int64_t saved = sold(norm, ASSAY_COUNT_OF(norm), ASSAY_ADVICE_CHAIN);
+	int64_t saved = reported(norm, ASSAY_COUNT_OF(norm), ASSAY_ADVICE_CHAIN);
 	CHECK_EQ(saved, 31000); /* all but the longest */
-	CHECK_EQ(sold(loop, ASSAY_COUNT_OF(loop), ASSAY_ADVICE_CHAIN), 0);
-	CHECK_EQ(sold(apart, ASSAY_COUNT_OF(apart), ASSAY_ADVICE_CHAIN), 0);
+	CHECK_EQ(reported(loop, ASSAY_COUNT_OF(loop), ASSAY_ADVICE_CHAIN), 0);
+	CHECK_EQ(reported(apart, ASSAY_COUNT_OF(apart), ASSAY_ADVICE_CHAIN), 0);
 	return 0;
 }
 
-/* Idle time that goes with a chain whose second kernel waited for that long although it was
+/* Idle time attributed to a chain whose second kernel waited for that long although it was
  * submitted.
  */
-static int64_t gaps_sold(int64_t waited)
+static int64_t needless_gaps(int64_t waited)
 {
 	const struct hand_kernel chain[] = {
 		{"void at::native::vectorized_elementwise_kernel<4, pow_tensor_scalar>", 10000},
@@ -733,8 +734,8 @@ static int64_t gaps_sold(int64_t waited)
 
 TEST(no_chain_is_blamed_for_waiting_for_something_else)
 {
-	CHECK_EQ(gaps_sold(7000), 7000);
-	CHECK_EQ(gaps_sold(2958000), 0);
+	CHECK_EQ(needless_gaps(7000), 7000);
+	CHECK_EQ(needless_gaps(2958000), 0);
 	return 0;
 }
 
@@ -749,9 +750,9 @@ TEST(a_norm_over_planes_is_held_against_the_copies_beside_it)
 				 fast[] = {{to, 80000}, {norm, 150000}},
 				 channels_last[] = {{to, 80000}, {last, 450000}},
 				 alone[] = {{norm, 450000}};
-	CHECK_EQ(sold(planes, 3, ASSAY_ADVICE_LAYOUT), 85000 + 250000);
-	CHECK_EQ(sold(fast, 2, ASSAY_ADVICE_LAYOUT), 80000);
-	CHECK_EQ(sold(channels_last, 2, ASSAY_ADVICE_LAYOUT), 80000);
-	CHECK_EQ(sold(alone, 1, ASSAY_ADVICE_LAYOUT), 0);
+	CHECK_EQ(reported(planes, 3, ASSAY_ADVICE_LAYOUT), 85000 + 250000);
+	CHECK_EQ(reported(fast, 2, ASSAY_ADVICE_LAYOUT), 80000);
+	CHECK_EQ(reported(channels_last, 2, ASSAY_ADVICE_LAYOUT), 80000);
+	CHECK_EQ(reported(alone, 1, ASSAY_ADVICE_LAYOUT), 0);
 	return 0;
 }

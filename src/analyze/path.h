@@ -12,7 +12,7 @@ typedef struct assay_path_opts {
 	size_t what_ifs;
 } assay_path_opts;
 
-/* Needs an analysed run and assay_scopes(). False: no such step, a bad expression, one that matches
+/* Needs an analyzed run and assay_scopes(). False: no such step, a bad expression, one that matches
  * nothing, or nothing to follow. Free out in either case. */
 bool assay_path_find(assay_run *run, const assay_path_opts *opts, assay_path *out, assay_err *err);
 void assay_path_free(assay_path *path);

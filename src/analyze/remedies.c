@@ -1,7 +1,7 @@
 /* What to do about an advice, as it fits the program: its framework, its vendor, what it computes.
  */
 #include "analyze/advice.h"
-#include "base/chars.h"
+#include "analyze/compute.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 
@@ -25,30 +25,29 @@ static bool has_family(const assay_run *run, assay_family family)
 	return false;
 }
 
-/* A product of matrices whose sides all fill tiles: the last two of each list in "[[8, 64, 128],
- * [128, 256], []]" are multiples of 64. */
-static bool fills_tiles(const assay_run *run, uint32_t shape)
+static bool has_whole_tiles(const assay_tensor *t)
 {
 	enum { TILE = 64 };
-	const assay_op_shape_table *o = &run->part.t.op_shape;
-	if (shape == ASSAY_NO_ROW || o->class[shape] != ASSAY_WORK_GEMM)
-		return false;
-	assay_str dims = assay_text(run, o->dims[shape]);
-	int64_t last = 0, before = 0, sides = 0;
-	for (size_t i = 0; i < dims.n; i++) {
-		int64_t n = 0;
-		if (dims.p[i] == '[')
-			last = before = 0;
-		if (dims.p[i] == ']' && last % TILE + before % TILE)
-			return false;
-		if (!assay_is_digit(dims.p[i]))
-			continue;
-		for (; i < dims.n && assay_is_digit(dims.p[i]); i++)
-			n = n * 10 + (dims.p[i] - '0');
-		i--;
-		before = last, last = n, sides++;
-	}
-	return sides > 0;
+	return (t->rank < 1 || t->dim[t->rank - 1] % TILE == 0) &&
+	       (t->rank < 2 || t->dim[t->rank - 2] % TILE == 0);
+}
+
+/* A product of matrices whose sides all are multiples of a tile's. */
+static bool fills_tiles(const assay_run *run, uint32_t shape)
+{
+	assay_arena a = {0};
+	assay_op_args args;
+	bool known = shape != ASSAY_NO_ROW &&
+		     run->part.t.op_shape.class[shape] == ASSAY_WORK_GEMM &&
+		     assay_shape_args(run, shape, &a, &args);
+	bool sides = false, fills = true;
+	for (size_t i = 0; known && i < args.n; i++)
+		for (size_t k = 0; k < args.arg[i].n; k++) {
+			sides |= args.arg[i].tensor[k].rank > 0;
+			fills &= has_whole_tiles(&args.arg[i].tensor[k]);
+		}
+	assay_arena_free(&a);
+	return sides && fills;
 }
 
 static const char *for_slow_products(const assay_run *run, const assay_find_ctx *c,
@@ -57,10 +56,10 @@ static const char *for_slow_products(const assay_run *run, const assay_find_ctx 
 	if (!fills_tiles(run, v->shape))
 		return v->fix;
 	return c->framework == ASSAY_FRAMEWORK_JAX
-		       ? "their sizes fill tiles already: other kernels for them (--xla_gpu_autotune_level=4), or products that are one with others of their kind"
+		       ? "their sizes fill tiles already: other kernels for them (--xla_gpu_autotune_level=4), or several products of one kind as one larger product"
 	       : c->vendor == ASSAY_VENDOR_AMD
 		       ? "their sizes fill tiles already: other kernels for them (PYTORCH_TUNABLEOP_ENABLED=1, tuned tables of hipBLASLt or aiter)"
-		       : "their sizes fill tiles already: other kernels for them (torch.compile with mode=\"max-autotune\", a newer cuBLAS), or products that are one with others of their kind";
+		       : "their sizes fill tiles already: other kernels for them (torch.compile with mode=\"max-autotune\", a newer cuBLAS), or several products of one kind as one larger product";
 }
 
 /* Compilers fuse what they see. */
@@ -150,6 +149,7 @@ TEST(nobody_is_told_to_pad_what_fills_its_tiles)
 	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
 		uint32_t row = assay_add(&run->part.t, ASSAY_T_op_shape);
 		o->dims[row] = assay_sid_of(run, cases[i].dims);
+		o->types[row] = assay_sid_of(run, "[\"float\", \"float\", \"\", \"\"]");
 		o->class[row] = cases[i].class;
 		CHECK_EQ(strcmp(remedy(run, ASSAY_ADVICE_SHAPE, row), "usual") != 0,
 			 cases[i].fills);

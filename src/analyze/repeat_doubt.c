@@ -7,7 +7,6 @@
 #include "analyze/analyze.h"
 #include "base/test.h"
 #include "model/by_hand.h"
-#include "names/calls.h"
 #include "names/copies.h"
 
 enum { LAYER = 1, PRODUCT = 2, STEP = 4 }; /* what a name is part of */
@@ -34,12 +33,8 @@ static size_t waits_for_devices(const assay_run *run)
 {
 	const assay_tables *t = &run->part.t;
 	size_t n = 0;
-	for (size_t i = 0; i < t->wait.n; i++) {
-		uint32_t call = t->wait.host[i];
-		assay_str name = call == ASSAY_NO_ROW ? (assay_str){"", 0}
-						      : assay_text(run, t->host.name[call]);
-		n += assay_call_meaning_of(name.p, name.n).does == ASSAY_DOES_DEVICE_SYNC;
-	}
+	for (size_t i = 0; i < t->wait.n; i++)
+		n += t->wait.kind[i] == ASSAY_WAIT_DEVICE_SYNC && t->wait.host[i] != ASSAY_NO_ROW;
 	return n;
 }
 

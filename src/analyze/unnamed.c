@@ -1,8 +1,9 @@
 #include "analyze/unnamed.h"
 
 #include "analyze/holes.h"
+#include "analyze/idle_where.h"
 #include "analyze/lock_turns.h"
-#include "base/chars.h"
+#include "analyze/meanwhile.h"
 #include "base/fmt.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -41,22 +42,13 @@ struct look {
 
 /* ------------------------------------------------------------------ places */
 
-/* Numbers in names count steps and calls. */
-static uint64_t key_of_name(const assay_run *run, uint32_t row, uint64_t seed)
-{
-	assay_str name = assay_text(run, run->part.t.host.name[row]);
-	for (size_t i = 0; i < name.n; i++)
-		if (!assay_is_digit(name.p[i]))
-			seed = assay_hash(&name.p[i], 1, seed);
-	return seed;
-}
-
 static void find_places(struct look *l)
 {
 	assay_map known = {0};
 	for (uint32_t i = 0; i < l->holes.n; i++) {
 		const assay_hole *h = &l->holes.p[i];
-		uint64_t key = key_of_name(l->run, h->after, key_of_name(l->run, h->before, 1));
+		uint64_t key = assay_name_without_numbers(l->run, h->before, 1);
+		key = assay_name_without_numbers(l->run, h->after, key);
 		uint32_t *slot = assay_map_at(&known, key);
 		if (*slot == ASSAY_MAP_ABSENT) {
 			*slot = (uint32_t)l->places.n;
@@ -154,6 +146,27 @@ static bool tells_collective(const struct look *l, assay_unnamed *out)
 	out->likely = ASSAY_WHY_HOST_COMM;
 	out->because =
 		"nothing is recorded there, but meanwhile other threads exchange tensors over the host (gloo, MPI): it waits for that, and for the rank that comes last";
+	return true;
+}
+
+/* Work is given to the thread that launches by another one, which is in something meanwhile. */
+static bool tells_other_thread(const struct look *l, assay_unnamed *out)
+{
+	const assay_tables *t = &l->run->part.t;
+	assay_arena *a = l->c->scratch;
+	assay_meanwhile m = assay_meanwhile_find(l->run, &l->holes);
+	if (m.row == ASSAY_NO_ROW)
+		return false;
+	assay_str thread = assay_text(l->run, t->track.name[t->host.track[m.row]]);
+	out->likely = m.cause;
+	out->place = NULL;
+	out->phrase = assay_printf(
+		a, "while %s is in %s",
+		thread.n ? assay_printf(a, "another thread (%s)", assay_fmt_safe(a, thread))
+			 : "another thread",
+		assay_idle_spell(l->run, a, t->host.name[m.row]));
+	out->because =
+		"nothing is recorded on the thread that launches, but as long as that lasts, and then it goes on: it is given its work by the other";
 	return true;
 }
 
@@ -521,8 +534,8 @@ static bool tells_interruptions(const struct look *l, assay_unnamed *out)
 
 /* The first that says yes is believed. */
 static bool (*const rules[])(const struct look *, assay_unnamed *) = {
-	tells_lock,    tells_collective, tells_polling, tells_timer,
-	tells_workers, tells_pace,       tells_copies,  tells_interruptions,
+	tells_lock,    tells_collective, tells_other_thread, tells_polling,       tells_timer,
+	tells_workers, tells_pace,       tells_copies,       tells_interruptions,
 };
 
 assay_unnamed assay_unnamed_look(const assay_run *run, const assay_find_ctx *c)
@@ -601,7 +614,7 @@ static void add_hole(struct told *x, const char *before, int64_t length, const c
 
 /* Three waits between a copy to the host and one back, in which another thread does something for
  * so long. */
-static assay_why likely_beside(const char *name, int64_t dur)
+static assay_why likely_beside(assay_host_kind kind, const char *name, int64_t dur)
 {
 	struct told x;
 	told_open(&x);
@@ -610,7 +623,7 @@ static assay_why likely_beside(const char *name, int64_t dur)
 		add_work(&x, "Memcpy DtoH (Device -> Pageable)", MUCH, x.now, ASSAY_NO_ROW);
 		add_hole(&x, "c10d::allreduce_", 9 * MS + i * MS, "cudaMemcpyAsync",
 			 "Memcpy HtoD (Pageable -> Device)", MUCH);
-		uint32_t h = assay_hand_host(x.run, ASSAY_HOST_ANNOTATION, name, from + 1000, dur);
+		uint32_t h = assay_hand_host(x.run, kind, name, from + 1000, dur);
 		x.run->part.t.host.track[h] = assay_thread_track(&x.run->part, 1, 2);
 	}
 	assay_why likely = assay_unnamed_look(x.run, &x.c).likely;
@@ -620,9 +633,21 @@ static assay_why likely_beside(const char *name, int64_t dur)
 
 TEST(who_waits_while_other_threads_exchange_tensors_waits_for_them)
 {
-	CHECK_EQ(likely_beside("gloo:all_reduce", 10 * MS), ASSAY_WHY_HOST_COMM);
-	CHECK(likely_beside("gloo:all_reduce", 5 * MS) != ASSAY_WHY_HOST_COMM);
-	CHECK(likely_beside("sampler", 10 * MS) != ASSAY_WHY_HOST_COMM);
+	static const char exchange[] = "gloo:all_reduce";
+	CHECK_EQ(likely_beside(ASSAY_HOST_ANNOTATION, exchange, 10 * MS), ASSAY_WHY_HOST_COMM);
+	CHECK(likely_beside(ASSAY_HOST_ANNOTATION, exchange, 5 * MS) != ASSAY_WHY_HOST_COMM);
+	CHECK(likely_beside(ASSAY_HOST_ANNOTATION, "sampler", 10 * MS) != ASSAY_WHY_HOST_COMM);
+	return 0;
+}
+
+TEST(who_shows_nothing_waits_for_the_thread_that_is_in_something_as_long)
+{
+	static const char wait[] = "$api.py:3154 block_until_ready";
+	CHECK_EQ(likely_beside(ASSAY_HOST_PYTHON, wait, 8 * MS), ASSAY_WHY_HOST_SYNC);
+	CHECK_EQ(likely_beside(ASSAY_HOST_PYTHON, "$run.py:7 sample", 8 * MS),
+		 ASSAY_WHY_HOST_PYTHON);
+	CHECK_EQ(likely_beside(ASSAY_HOST_PYTHON, wait, 5 * MS), ASSAY_WHY_HOST_NATIVE);
+	CHECK_EQ(likely_beside(ASSAY_HOST_PYTHON, wait, 90 * MS), ASSAY_WHY_HOST_NATIVE);
 	return 0;
 }
 

@@ -12,7 +12,7 @@
 static bool ready(assay_run *run, assay_err *err)
 {
 	if (!run->analyzed)
-		return assay_fail(err, ASSAY_USAGE, 0, "the run is not analysed yet");
+		return assay_fail(err, ASSAY_USAGE, 0, "the run is not analyzed yet");
 	if (run->part.t.gpu.n && !run->part.t.gpu_scope.n) {
 		assay_scopes(run, NULL);
 		assay_derive(run);

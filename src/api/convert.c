@@ -108,7 +108,7 @@ static bool convert(assay_run *run, const char *path, const assay_convert_query 
 	assay_take_opts(&q, sizeof q, given);
 	const assay_writer *w = q.format ? assay_writer_named(q.format) : assay_writer_for(path);
 	if (!run->analyzed)
-		return assay_fail(err, ASSAY_USAGE, 0, "the run was not analysed yet");
+		return assay_fail(err, ASSAY_USAGE, 0, "the run was not analyzed yet");
 	if (!w)
 		return assay_fail(err, ASSAY_USAGE, 0,
 				  "neither the name %s nor '%s' is of a format", path,

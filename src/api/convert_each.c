@@ -88,7 +88,7 @@ static const char *why_not(const assay_run *file)
 	for (size_t i = w->n; i-- > 0;)
 		if (assay_str_is(assay_text(file, w->id[i]), "convert"))
 			return assay_z(file, w->text[i]);
-	return "it cannot be analysed";
+	return "it cannot be analyzed";
 }
 
 static void take(void *ctx, const assay_run *file)

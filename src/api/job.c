@@ -1,4 +1,4 @@
-/* Jobs of thousands of ranks: every rank is read, analysed on its own and forgotten but for its
+/* Jobs of thousands of ranks: every rank is read, analyzed on its own and forgotten but for its
  * findings; then the few that are worth looking at are read once more and kept. */
 #include "api/job.h"
 

@@ -54,20 +54,20 @@ void assay_job_leave(assay_job *j, const char *path);
 /* run: what is wrong with the files was said there, and nothing else. */
 bool assay_job_finish(assay_job *j, assay_run *run, assay_err *err);
 void assay_job_free(assay_job *j); /* also one that did not start */
-/* What is kept of an analysed process: all but the notes beside its files. */
+/* What is kept of an analyzed process: all but the notes beside its files. */
 void assay_job_keep(assay_part *to, const assay_run *file);
 void assay_job_analyze(const assay_report_opts *opts, assay_run *file);
 /* No warnings, nothing counted. */
 void assay_forget_problems(assay_part *part);
 
-/* Read and analyse into a new run. Of more than ASSAY_RANKS_IN_FULL files, findings are kept of all
+/* Read and analyze into a new run. Of more than ASSAY_RANKS_IN_FULL files, findings are kept of all
  * (model/findings.h) and events only of those that the report shows: the first one, the one with
  * most work, the one that others waited for most and the one that waited most. run->in_full says
  * how many; their sources come first. opts->ranks: of any number of files, events of these. */
 bool assay_job_read(assay_run *run, char *const *paths, size_t n, const assay_report_opts *opts,
 		    assay_needs needs, assay_err *err);
 
-/* The same events without what is found: the run can be analysed, or not. *ranks: of the whole job.
+/* The same events without what is found: the run can be analyzed, or not. *ranks: of the whole job.
  */
 bool assay_job_read_events(assay_run *run, char *const *paths, size_t n,
 			   const assay_report_opts *opts, size_t *ranks, assay_err *err);

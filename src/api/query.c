@@ -36,7 +36,7 @@ static const char *keep(assay_run *run, assay_jsonw *w, size_t *len)
 
 static bool is_analyzed(const assay_run *run, assay_err *err)
 {
-	return run->analyzed || assay_fail(err, ASSAY_USAGE, 0, "the run was not analysed yet");
+	return run->analyzed || assay_fail(err, ASSAY_USAGE, 0, "the run was not analyzed yet");
 }
 
 static const char *report_json(assay_run *run, size_t *len)

@@ -39,7 +39,7 @@ bool assay_path_query_find(assay_run *run, const assay_path_query *query, assay_
 bool assay_env_diff_read(assay_env_set *set, const char *baseline, const char *const *paths,
 			 size_t n, assay_err *err);
 
-/* An analysed run gets what the writer needs, and is written as a file. left starts as zeros; its
+/* An analyzed run gets what the writer needs, and is written as a file. left starts as zeros; its
  * arena is the caller's to free. */
 void assay_convert_prepare(assay_run *run, const assay_writer *writer,
 			   const assay_convert_query *query);

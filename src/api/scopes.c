@@ -1,4 +1,4 @@
-/* From time by scope, as it is analysed, to what is shown of it. */
+/* From time by scope, as it is analyzed, to what is shown of it. */
 #include <string.h>
 
 #include "api/captures.h"

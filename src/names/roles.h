@@ -13,6 +13,8 @@ typedef enum assay_role {
 	ASSAY_ROLE_LAYOUT,       /* a copy from one layout to another */
 	ASSAY_ROLE_FUSED_UPDATE, /* an optimizer's whole step for a list of tensors */
 	ASSAY_ROLE_LIST_UPDATE,  /* one operation for a list of tensors */
+	ASSAY_ROLE_TABLE_SUMS,   /* gradients of rows, added up in one of the whole table */
+	ASSAY_ROLE_LOOK_UP,      /* rows of a table */
 	ASSAY_ROLE_ONES,         /* one value into places of a tensor, as one_hot does */
 	ASSAY_ROLE_FILL,         /* one value into all of it */
 } assay_role;

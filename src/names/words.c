@@ -6,7 +6,7 @@
 #include "base/test.h"
 #include "names/plain.h"
 
-enum { WHOLE, START, ANY, APART, PLAIN, IN_FILE, METHOD, LIBRARY, PACKAGE };
+enum { WHOLE, START, ANY, APART, PLAIN, IN_FILE, FUNCTION, METHOD, LIBRARY, PACKAGE };
 
 static const struct row {
 	const char *text;
@@ -74,7 +74,8 @@ bool assay_is_no_file(assay_str file)
 assay_word assay_word_of_frame(assay_str frame)
 {
 	for (size_t i = 0; i < ASSAY_COUNT_OF(rows); i++)
-		if (rows[i].where == IN_FILE && assay_str_find(frame, rows[i].text) >= 0)
+		if ((rows[i].where == IN_FILE && assay_str_find(frame, rows[i].text) >= 0) ||
+		    (rows[i].where == FUNCTION && assay_str_ends(frame, rows[i].text)))
 			return (assay_word)rows[i].meaning;
 	return ASSAY_WORD_NOTHING;
 }

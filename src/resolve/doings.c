@@ -50,11 +50,10 @@ static uint16_t meaning_of(const assay_run *run, uint32_t code)
 		[ASSAY_WORD_EVENT_LOOP] = 0,           [ASSAY_WORD_LIBRARY] = 0};
 	const assay_code_table *c = &run->part.t.code;
 	assay_str function = last_part(assay_text(run, c->function[code]));
-	uint16_t in = bit[assay_word_of_frame(assay_text(run, c->file[code]))];
+	uint16_t in = bit[assay_word_of_frame(assay_text(run, c->file[code]))] |
+		      bit[assay_word_of_frame(function)];
 	if (assay_str_is(function, "_engine_run_backward"))
 		in |= IN_BACKWARD;
-	if (assay_str_is(function, "block_until_ready"))
-		in |= IN_VALUE;
 	if (!in && c->own[code] && assay_word_of(function) == ASSAY_WORD_DATA)
 		in = IN_DATA;
 	return in;

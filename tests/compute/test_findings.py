@@ -138,6 +138,30 @@ def one_hot(loop):
     return wasted + loop.product(n, words, 1024)
 
 
+def table(loop, rows=4_000_000, width=64, looked_up=65536):
+    """A table that is looked up, and its gradient, as PyTorch makes it. Gives the time of one pass over the table."""
+    bytes_of = 4 * rows * width
+    loop.move("aten::embedding", [[rows, width], [looked_up]], ["float", "long int"], "void at::native::(anonymous namespace)::vectorized_gather_kernel<16, long>",
+              8 * looked_up * width)
+    loop.layers(1)
+    zeros = bytes_of * 1e6 / MEMORY / 0.75 + 1.5
+    loop.op("aten::embedding_dense_backward",
+            [(elementwise("FillFunctor<float>"), zeros, 4096), ("void cub::DeviceRadixSortOnesweepKernel<X>", 12, 64),
+             ("void at::native::(anonymous namespace)::compute_grad_weight<float, float, long>", 20, 512),
+             ("void at::native::(anonymous namespace)::sum_and_scatter<float, long>", 20, 512)],
+            [[looked_up, width], [looked_up], [], [], []], ["float", "long int", "Scalar", "Scalar", "Scalar"], None, ["", "", str(rows), "-1", "False"])
+    return zeros
+
+
+def dense_gradient(loop):
+    """4 M rows of 64, of which a batch has 65,536; Adam goes over all of them."""
+    zeros, blocks = table(loop), 4_000_000 * 64 // 65536
+    update = 7 * zeros
+    kernel = "void at::native::multi_tensor_apply_kernel<at::native::FusedOptimizerTensorListMetadata<4>, at::native::FusedAdamMathFunctor<float, 4>>"
+    loop.op("aten::_fused_adam_", [(kernel, update * n / blocks, n) for n in [320] * (blocks // 320) + [blocks % 320]], [[]], ["TensorList"])
+    return zeros + update
+
+
 def layout_copies(loop):
     kernel = "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda>>"
     heads, wasted = [4, LENGTH, 32, 128], 0
@@ -175,7 +199,7 @@ def optimizer_unfused(loop):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "loop.json"
-        for step in (eager_attention, fp32_matmul, unfused_chain, cast_storm, one_hot, layout_copies, gemm_shape, wave_tail, optimizer_unfused):
+        for step in (eager_attention, fp32_matmul, unfused_chain, cast_storm, one_hot, dense_gradient, layout_copies, gemm_shape, wave_tail, optimizer_unfused):
             loop = Loop()
             loop.write(path, step)
             found = tap.report(path)

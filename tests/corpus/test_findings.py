@@ -16,6 +16,7 @@ FIRST = {
     "tracelens/inference/vllm_prefilldecode_piecewise.json.gz": ({"not_started"}, "from before the recording"),
     "hta/sampled_rank-0.json.gz": ({"not_started"}, "although the GPU is idle"),
     "hta/nccl_data.json.gz": ({"host_op"}, "torch.compile"),
+    "tracelens/mi300/jax_conv.xplane.pb": ({"host_untraced"}, "block_until_ready"),
 }
 # trace: steps, what says so
 STEPS = {
