@@ -23,7 +23,7 @@ function changeColumns(first) {
 		timeColumn("after", (d) => d.b_ns, { show: (d) => timeOr(d.b_ns) }),
 		timeColumn("change", (d) => d.change_ns, { show: changeText }),
 		timeColumn("by chance up to", (d) => d.noise_ns, { show: (d) => timeOr(d.noise_ns) }),
-		{ title: "verdict", value: (d) => d.real, show: (d) => d.real ? el("b", {}, "real") : d.change_ns === null ? "" : d.change_ns === 0 ? "same" : d.noise_ns === null ? "small" : "noise" },
+		{ title: "verdict", value: (d) => d.real, show: (d) => d.real ? el("b", {}, d.verdict) : d.verdict ?? "" },
 	];
 }
 
@@ -32,12 +32,12 @@ const signedPercent = (part, whole) => `${part > 0 ? "+" : part < 0 ? "−" : ""
 
 // Step times and how they changed, beside one bar of each run's step.
 function stepLine(diff) {
-	const { a_ns: before, b_ns: after, change_ns: change, real } = diff.step, tile = (title, value) => el("div.tile", {}, el("dt", {}, title), el("dd", {}, value));
+	const { a_ns: before, b_ns: after, change_ns: change, verdict } = diff.step, tile = (title, value) => el("div.tile", {}, el("dt", {}, title), el("dd", {}, value));
 	const names = Object.fromEntries(PARTS), longest = Math.max(1, sumOf(diff.parts, "a_ns"), sumOf(diff.parts, "b_ns"));
 	const parts = (side) => bar(diff.parts.map((d) => [d[side] / longest, CLASS_COLOURS[d.name] ?? "--other", `${names[d.name] ?? spaced(d.name)} ${formatTime(d[side])}`]), "bar.thin");
 	return el("div.line", {}, el("dl.tiles", {},
 		tile("step before", timeOr(before)), tile("step after", timeOr(after)),
-		change === null ? null : tile(real ? "change" : "change, within noise", `${signedTime(change)}${before > 0 ? ` (${signedPercent(change, before)})` : ""}`)),
+		change === null ? null : tile(verdict === "noise" ? "change, within noise" : "change", `${signedTime(change)}${before > 0 ? ` (${signedPercent(change, before)})` : ""}`)),
 	el("a.step-bar", { href: "#parts", "aria-label": "Where the time of a step went, before and after" }, parts("a_ns"), parts("b_ns")));
 }
 
@@ -195,10 +195,12 @@ const lineOf = (name) => name.match(/^\S+:\d+/)?.[0] ?? "";
 export function byFunction(rows) {
 	const sums = new Map();
 	for (const d of rows) {
-		const name = functionOf(d.name), sum = sums.get(name) ?? { name, a_ns: 0, b_ns: 0, change_ns: 0, noise_ns: null, a_count: 0, b_count: 0, real: false };
+		const name = functionOf(d.name), sum = sums.get(name) ?? { name, a_ns: 0, b_ns: 0, change_ns: 0, noise_ns: null, a_count: 0, b_count: 0, real: false, verdict: null };
 		sums.set(name, sum);
 		for (const key of ["a_ns", "b_ns", "change_ns", "a_count", "b_count"])
 			sum[key] += d[key];
+		if (!sum.verdict || d.real)
+			sum.verdict = d.verdict;
 		sum.real ||= d.real;
 	}
 	return [...sums.values()].map((d) => ({ ...d, change: !d.a_ns ? "added" : !d.b_ns ? "removed" : "changed" })).sort((a, b) => Math.abs(b.change_ns) - Math.abs(a.change_ns));

@@ -28,7 +28,7 @@ export function sparkline(data, series, title) {
 	return svg("svg.spark", { viewBox: "0 0 160 20", role: "img" }, svg("title", {}, title), svg("path.line", { d: steppedPath(points, x, y) }));
 }
 
-const WIDE_CHART = 1000, HIGH_CHART = 170, FOOT = 20;
+const WIDE_CHART = 1000, HIGH_CHART = 170, FOOT = 20, HALF_MARK = 24;
 
 // Several series of one unit over the whole run, lines: [series, colour]; show(v) writes a value, time(t) a moment.
 export function chart(data, lines, label, show, time) {
@@ -37,7 +37,7 @@ export function chart(data, lines, label, show, time) {
 	const step = roundStep(length / 6), level = (v) => [svg("path.grid", { d: `M0 ${y(v)}H${WIDE_CHART}` }), svg("text", { x: 4, y: y(v) - 4 }, show(v))];
 	return svg("svg.chart", { viewBox: `0 0 ${WIDE_CHART} ${HIGH_CHART}`, role: "img", "aria-label": label },
 		...level(0), ...level(high / 2), ...level(high),
-		...Array.from({ length: Math.ceil(length / step) - 1 }, (_, i) => svg("text", { x: x((i + 1) * step), y: HIGH_CHART - 4, "text-anchor": "middle" }, time((i + 1) * step))),
+		...Array.from({ length: Math.ceil(length / step) - 1 }, (_, i) => (i + 1) * step).map((t) => svg("text", { x: x(t), y: HIGH_CHART - 4, "text-anchor": x(t) > WIDE_CHART - HALF_MARK ? "end" : "middle" }, time(t))),
 		...all.map((points, i) => {
 			const line = svg("path.line", { d: steppedPath(points, x, y) });
 			line.style.stroke = `var(${lines[i][1]})`;

@@ -2,7 +2,7 @@
 import { chainArrows, chainList, waitsOf } from "./chains.js";
 import { copyButton } from "./copy.js";
 import { endsAfter, spanName } from "./data.js";
-import { el } from "./dom.js";
+import { el, elided } from "./dom.js";
 import { extremes, formatBytes, formatCount, formatMoment, formatNumber, formatPercent, formatTime, shortName } from "./format.js";
 import { sameName } from "./neighbours.js";
 import { lanesAround, spansAround } from "./nest.js";
@@ -16,6 +16,14 @@ const MOST_LINKS = 20;
 export function spanLink(data, span, text) {
 	const name = spanName(data, span);
 	return el("a", { href: `#${data.tag}span=${span}`, title: name }, text ?? shortName(name));
+}
+
+const LISTED = 40;
+
+// The same in a list, where a long name gives up its middle.
+function listLink(data, span) {
+	const name = shortName(spanName(data, span));
+	return spanLink(data, span, name.length <= LISTED ? name : `${name.slice(0, LISTED / 2)}…${name.slice(1 - LISTED / 2)}`);
 }
 
 // GPU work of each launching call, made when first needed: the first of each span, and behind each the next of the same call.
@@ -96,13 +104,24 @@ function launchedInside(data, timeline, span) {
 	return found.sort((a, b) => data.start[a] - data.start[b]);
 }
 
+const MOST_NAMES = 6;
+
+// By name, most time first; a name leads to its first event.
 function insideText(data, spans) {
-	const total = spans.reduce((sum, s) => sum + data.dur[s], 0);
-	return spans.length ? el("span", {}, `${spans.length >= MOST_INSIDE ? "more than " : ""}${formatCount(spans.length)} GPU events, ${formatTime(total)}: `, list(data, spans)) : null;
+	const names = new Map(), total = spans.reduce((sum, s) => sum + data.dur[s], 0);
+	for (const s of spans) {
+		const sum = names.get(data.name[s]) ?? { first: s, count: 0, time: 0 };
+		names.set(data.name[s], sum);
+		sum.count++;
+		sum.time += data.dur[s];
+	}
+	const sorted = [...names.values()].sort((a, b) => b.time - a.time), rest = sorted.length - MOST_NAMES;
+	return spans.length ? el("span", {}, `${spans.length >= MOST_INSIDE ? "more than " : ""}${formatCount(spans.length)} GPU event${spans.length > 1 ? "s" : ""}, ${formatTime(total)}: `,
+		...sorted.slice(0, MOST_NAMES).flatMap(({ first, count }, i) => [i ? ", " : "", listLink(data, first), count > 1 ? ` × ${formatCount(count)}` : ""]), rest > 0 ? ` and ${formatCount(rest)} more names` : "") : null;
 }
 
 const list = (data, spans) => spans.length ? el("span", {}, ...spans.slice(0, MOST_LINKS).flatMap((s, i) =>
-	[i ? ", " : "", spanLink(data, s)]), spans.length > MOST_LINKS ? ` and ${formatCount(spans.length - MOST_LINKS)} more` : "") : null;
+	[i ? ", " : "", listLink(data, s)]), spans.length > MOST_LINKS ? ` and ${formatCount(spans.length - MOST_LINKS)} more` : "") : null;
 
 function stepFact(data, span) {
 	const row = data.gpu_scope?.step?.[span] ?? -1, s = data.step;
@@ -178,13 +197,10 @@ function gpuFacts(data, span) {
 	return [
 		...operatorFacts(data, span),
 		["step", stepFact(data, span)],
-		["launched by", launch >= 0 ? spanLink(data, launch) : "no recorded call"],
-		["from launch to start", launch >= 0 ? formatTime(data.start[span] - data.start[launch]) : null],
-		["scope", scope >= 0 ? data.texts[data.scope.name[scope]] || null : null],
-		["in that scope", scope >= 0 ? data.enums["gpu_scope.how"]?.[data.gpu_scope.how[span]] ?? null : null],
-		["grid × block", g.grid_x[span] ? `${three("grid").join("×")} × ${three("block").join("×")}` : null],
-		["registers a thread", g.regs[span] < 0xffff && g.grid_x[span] ? String(g.regs[span]) : null],
-		["shared memory", g.shared[span] >= 0 && g.shared[span] < 0xffffffff && g.grid_x[span] ? formatBytes(g.shared[span]) : null],
+		["launched by", launch >= 0 ? el("span", {}, spanLink(data, launch), `, ${formatTime(data.start[span] - data.start[launch])} before`) : "no recorded call"],
+		["scope", scope >= 0 ? [data.texts[data.scope.name[scope]], data.enums["gpu_scope.how"]?.[data.gpu_scope.how[span]]].filter(Boolean).join(": ") || null : null],
+		["grid × block", g.grid_x[span] ? [`${three("grid").join("×")} × ${three("block").join("×")}`, g.regs[span] < 0xffff ? `${g.regs[span]} registers a thread` : "",
+			g.shared[span] >= 0 && g.shared[span] < 0xffffffff ? `${formatBytes(g.shared[span])} shared` : ""].filter(Boolean).join(", ") : null],
 		["bytes", g.bytes[span] >= 0 ? `${formatBytes(g.bytes[span])} (${(g.bytes[span] / Math.max(1, data.dur[span])).toFixed(2)} GB/s)` : null],
 		["called from", stackText(data, g.stack?.[span] ?? -1)],
 		["correlation", g.corr[span] ? String(g.corr[span]) : null],
@@ -231,13 +247,16 @@ function argumentFacts(data, span) {
 }
 
 export function details(data, timeline, span) {
-	const facts = factTable(factsOf(data, timeline, span)), named = span < data.first_gap, name = spanName(data, span), short = named ? shortName(name) : name;
+	const facts = factTable(factsOf(data, timeline, span)), given = factTable(argumentFacts(data, span));
+	given.classList.add("given");
+	const named = span < data.first_gap, name = spanName(data, span), short = named ? shortName(name) : name;
 	return el("div.selection", {},
-		el("div.head", {}, el("h3.name", {}, short), ...(named ? siblings(timeline) : []),
-			copyButton("Copy", "copy these facts as text", () => `${name}\n${factsText(facts)}\n`)),
+		el("div.head", {}, el("h3.name", { title: name }, elided(short, 60, 16)), ...(named ? siblings(timeline) : []),
+			copyButton("Copy", "copy these facts as text", () => `${name}\n${factsText(facts)}\n${factsText(given)}`.trimEnd() + "\n")),
 		short === name ? null : el("p.whole", { title: name }, name),
 		facts,
 		named ? histogram(data, span) : null,
+		given,
 		...waitsOf(data, span).map((wait) => chainList(data, wait)));
 }
 
@@ -246,13 +265,11 @@ function factsOf(data, timeline, span) {
 	const edges = edgesOf(data, span), host = span >= data.gpu.n && span < data.first_gap;
 	return [
 		["length", `${formatTime(dur)} (${formatCount(dur)} ns)`],
-		["start", `${formatMoment(start)} (${formatCount(start)} ns) after the first event`],
-		["kind", data.enums["span.kind"][data.kind[span]]],
+		["start", formatMoment(start, 6)],
+		["kind", [data.enums["span.kind"][data.kind[span]], at?.group.rank, at?.group.title].filter(Boolean).join(" · ")],
 		["on the critical path", onPath(data, span) ? formatTime(onPath(data, span)) : null],
-		["lane", at ? [at.group.rank, at.group.title].filter(Boolean).join(" · ") : null],
 		...gpuFacts(data, span),
 		...gapFacts(data, span),
-		...argumentFacts(data, span),
 		["launched", host ? insideText(data, launchedInside(data, timeline, span)) : null],
 		["inside", host ? list(data, spansAround(data, timeline.laneOf(span), span).reverse()) : null],
 		...edges.map((e) => [`ordering: ${e.kind}`, el("span", {},

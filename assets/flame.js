@@ -222,7 +222,7 @@ export function flame(data) {
 	if (!data.look && !hasCalls(data) && !hasStacks(data))
 		return null;
 	const f = new Flame(data), [from, to, steps] = countedTime(data), counted = Number.isFinite(from);
-	const tools = counted ? [choice("time", "Which time", [["steps", `${formatCount(steps)} steps that count`], ["all", "the whole run"]], (what) => f.within(...(what === "steps" ? [from, to] : [-Infinity, Infinity])))] : [];
+	const tools = counted ? [choice("time", "Which time", [["steps", steps === 1 ? "the step that counts" : `${formatCount(steps)} steps that count`], ["all", "the whole run"]], (what) => f.within(...(what === "steps" ? [from, to] : [-Infinity, Infinity])))] : [];
 	if (counted)
 		f.within(from, to);
 	return flameSection(f, "Flame", [...(hasStacks(data) ? LAUNCHED : []), ...(hasCalls(data) ? MEASURES : []), ...(data.look ? [SEEN] : [])], tools,

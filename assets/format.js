@@ -14,9 +14,9 @@ export function formatTime(ns) {
 	return inUnits(ns, TIME_UNITS);
 }
 
-// A moment, told from its neighbours: "7,434.070 ms" after the first event.
-export function formatMoment(ns) {
-	const [whole, part] = (Math.abs(ns) / 1e6).toFixed(3).split(".");
+// A moment, told from its neighbours: "7,434.070 ms" after the first event; with six decimals to the nanosecond.
+export function formatMoment(ns, decimals = 3) {
+	const [whole, part] = (Math.abs(ns) / 1e6).toFixed(decimals).split(".");
 	return `${ns < 0 ? "−" : ""}${formatCount(whole)}.${part} ms`;
 }
 
@@ -101,8 +101,8 @@ export function decoded(text) {
 	}
 }
 
-// Units of texts that terminals have too, which have no µ.
-export const units = (text) => text.replace(/(\d) us\b/g, "$1 µs");
+// Texts that terminals have too, which have no µ and no arrows.
+export const units = (text) => text.replace(/(\d) us\b/g, "$1 µs").replaceAll(" -> ", " → ");
 
 // A distance of marks that is not below a rough one: 1, 2 or 5 of its power of ten.
 export function roundStep(rough) {

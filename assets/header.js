@@ -75,7 +75,7 @@ function stepBar(data) {
 // What the bar stands for: the mean of the steps that count, with what lies between them.
 function barTile(data) {
 	const made = bucketParts(data), n = data.steady?.steps[0] ?? 0;
-	return made && n > 0 ? tile(`${n > 1 ? `mean of ${formatCount(n)}` : "one step"}${isBehind(data) ? " on the GPU" : ""}`, formatTime(made.total), "steps that count, from the start of one to the start of the next; the bar divides it") : null;
+	return made && n > 0 ? tile(`${n > 1 ? `mean of ${formatCount(n)} steps` : "one step"}${isBehind(data) ? " on the GPU" : ""}`, formatTime(made.total), "steps that count, from the start of one to the start of the next; the bar divides it") : null;
 }
 
 export function versionsOf(data) {
@@ -99,7 +99,7 @@ export function header(data, ...buttons) {
 			...(data.report.devices.length ? [tile("steps", known(steps) ? formatCount(steps.value) : "unknown", steps?.how), ...stepTiles(data)] : []),
 			figure("gpu_util_pct", "busy, whole run", (v) => `${v.toFixed(1)} %`),
 			figure("mfu_pct", "MFU", (v) => `${v.toFixed(1)} %`),
-			figure("tokens_per_sec", "tokens a second", formatNumber),
+			figure("tokens_per_sec", "tokens a second", (v) => v < 100 ? formatNumber(v) : formatCount(v)),
 			figure("power_watts", "power", (v) => `${v.toFixed(0)} W`),
 			figure("hbm_peak_gb", "memory peak", (v) => `${v.toFixed(2)} GiB`), barTile(data)), stepBar(data)));
 }

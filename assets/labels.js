@@ -46,7 +46,8 @@ function laneKey(t, g, e) {
 	g.label.querySelector("button").focus();
 }
 
-function laneLabel(t, g) {
+// above: the group over it. Lanes that hold more of the same track say only what.
+function laneLabel(t, g, above) {
 	const change = (key) => () => {
 		g[key] = !g[key];
 		t.place();
@@ -55,7 +56,7 @@ function laneLabel(t, g) {
 		el("button.title", {
 			type: "button", title: `${g.title}: ${formatCount(g.spans)} events. Press to fold or unfold; drag, or Alt and an arrow, to move.`,
 			"aria-expanded": String(!g.flat), onclick: change("flat"), onpointerdown: (e) => dragLane(t, g, e), onkeydown: (e) => laneKey(t, g, e),
-		}, el("span", {}, elided(g.title, 20, 14))),
+		}, g.holds && above?.whose === g.whose && above.rank === g.rank ? el("span.more-of", {}, g.holds) : el("span", {}, elided(g.title, 20, 14))),
 		el("span.tools", {},
 			tool(g.pinned ? "↓" : "↑", `${g.pinned ? "unpin" : "pin to the top"}: ${g.title}`, change("pinned")),
 			tool("×", `hide: ${g.title}`, change("hidden"))));
@@ -84,6 +85,6 @@ export function laneLabels(t, heads, folds) {
 			},
 		}, `${closed ? "▸" : "▾"} ${rank}`)),
 		...folds.map(([y, fold]) => foldLabel(t, y, fold)),
-		...t.shown.map((g) => laneLabel(t, g)),
+		...[...t.shown].sort((a, b) => a.y - b.y).map((g, i, all) => laneLabel(t, g, all[i - 1])),
 	];
 }

@@ -84,6 +84,7 @@ class Matrix {
 		ctx.textBaseline = "middle";
 		ctx.fillStyle = ink;
 		const every = Math.ceil(34 / this.cell);
+		ctx.fillText("step", 4, TOP / 2);
 		this.steps.forEach((s, k) => k % every === 0 && ctx.fillText(String(s), NAMES_WIDTH + k * this.cell + 2, TOP / 2));
 		this.drawNames(ctx);
 		this.drawCells(ctx);

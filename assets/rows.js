@@ -5,24 +5,22 @@ import { countedTime } from "./steady.js";
 const LANE = 16, HOST_LANE = 14, FLAT_LANE = 8, PAD = 6, HEAD = 20;
 
 // Kinds of lanes of a thread, from top to bottom, and what their titles add.
-const OF_THREAD = { range: " ranges", host: "", python: " Python", recorder: "" };
+const OF_THREAD = { range: "ranges", host: "", python: "Python", recorder: "" };
 const ofThread = (g) => g.kind in OF_THREAD;
+const OF_STREAM = { mark: "scopes", sync: "waits" };
 
-// Devices are named where there are several.
+// [whose lanes, what they hold], the latter empty for the work itself. Devices are named where there are several.
 function trackTitle(data, track, kind) {
 	data.manyDevices ??= new Set(data.tracks.filter((t) => t.kind === "stream").map((t) => t.pid)).size > 1;
 	const gpu = track.pid >= 0 ? `GPU ${track.pid}` : track.process || "GPU", before = data.manyDevices ? `${gpu} · ` : "";
 	if (kind === "gap")
-		return `${gpu} idle, by cause`;
+		return [gpu, "idle, by cause"];
 	if (kind === "Steps")
-		return `${before}steps`;
-	const stream = track.tid >= 0 ? `stream ${track.tid}` : track.name || "no stream";
-	if (DERIVED.includes(kind))
-		return `${before}${stream} ${kind}`;
-	if (track.kind === "stream")
-		return `${before}${stream}${kind === "mark" ? " scopes" : kind === "sync" ? " waits" : ""}`;
+		return [before ? gpu : "", "steps"];
+	if (track.kind === "stream" || DERIVED.includes(kind))
+		return [before + (track.tid >= 0 ? `stream ${track.tid}` : track.name || "no stream"), OF_STREAM[kind] ?? (DERIVED.includes(kind) ? kind : "")];
 	const thread = track.name && !/^-?\d+$/.test(track.name) ? track.name : `thread ${track.tid >= 0 ? track.tid : track.name || "without a name"}`;
-	return thread.replace(/^thread (\d+) \((.*)\)$/, "$2 · $1") + (OF_THREAD[kind] ?? "");
+	return [thread.replace(/^thread (\d+) \((.*)\)$/, "$2 · $1"), OF_THREAD[kind] ?? ""];
 }
 
 // Rows made from the work of a stream, as xprof makes them, from top to bottom.
@@ -104,8 +102,8 @@ export function groupLanes(data, levels) {
 	for (const lane of data.lanes) {
 		const kind = laneKind(data, lane.kind), key = `${lane.track} ${kind}`;
 		if (!groups.has(key)) {
-			const track = data.tracks[lane.track];
-			groups.set(key, { id: `${lane.track}.${kind}`, kind, track, lanes: [], spans: 0, busy: 0, flat: false, pinned: false, hidden: false, fold: null, title: trackTitle(data, track, kind) });
+			const track = data.tracks[lane.track], [whose, holds] = trackTitle(data, track, kind);
+			groups.set(key, { id: `${lane.track}.${kind}`, kind, track, lanes: [], spans: 0, busy: 0, flat: false, pinned: false, hidden: false, fold: null, whose, holds, title: `${whose} ${holds}`.trim() });
 		}
 		const g = groups.get(key);
 		g.lanes.push(lane);

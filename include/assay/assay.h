@@ -57,7 +57,7 @@ ASSAY_API assay_run *assay_run_new(void);      /* NULL: no memory */
 ASSAY_API void assay_run_free(assay_run *run); /* NULL is fine */
 
 /* Read a file or directory in any known format; call again to add ranks or telemetry. Recordings of
- * several runs can be read into one and looked at, but not analysed (ASSAY_UNRELATED). */
+ * several runs can be read into one and looked at, but not analyzed (ASSAY_UNRELATED). */
 ASSAY_API bool assay_run_read(assay_run *run, const char *path, assay_err *err);
 
 typedef struct assay_report_opts {
@@ -83,14 +83,14 @@ typedef struct assay_report_opts {
  * opts may be NULL. */
 ASSAY_API bool assay_run_analyze(assay_run *run, const assay_report_opts *opts, assay_err *err);
 
-/* Read and analyse at once, as `assay report` does it: of jobs of more than 16 processes, findings
+/* Read and analyze at once, as `assay report` does it: of jobs of more than 16 processes, findings
  * are kept of all and events of a few, so that memory does not grow with the job. */
 ASSAY_API bool assay_run_read_job(assay_run *run, const char *const *paths, size_t n,
 				  const assay_report_opts *opts, assay_err *err);
 
 /* What the commands print with --json, as NUL-terminated text; *len may be NULL. Queries start with
  * their own size; all other fields may be 0, and NULL stands for all of that. NULL is returned when
- * it cannot be done. All need an analysed run, but for scopes. */
+ * it cannot be done. All need an analyzed run, but for scopes. */
 ASSAY_API const char *assay_run_report_json(assay_run *run, size_t *len);
 
 typedef struct assay_waits_query {
@@ -105,8 +105,8 @@ typedef struct assay_waits_query {
 ASSAY_API const char *assay_run_waits_json(assay_run *run, const assay_waits_query *query,
 					   size_t *len, assay_err *err);
 
-/* Of a run that was read and not analysed, it is what `assay scopes` prints, and the run cannot be
- * analysed any more; of an analysed one, steps found by repetition count as well. */
+/* Of a run that was read and not analyzed, it is what `assay scopes` prints, and the run cannot be
+ * analyzed any more; of an analyzed one, steps found by repetition count as well. */
 typedef struct assay_scopes_query {
 	size_t size;
 	const char *by; /* path, name, instance or forward (by path, gradients with their forward
@@ -132,7 +132,7 @@ typedef struct assay_path_query {
 ASSAY_API const char *assay_run_path_json(assay_run *run, const assay_path_query *query,
 					  size_t *len, assay_err *err);
 
-/* Two analysed runs. The text lives as long as `after`. *same (may be NULL): nothing differs beyond
+/* Two analyzed runs. The text lives as long as `after`. *same (may be NULL): nothing differs beyond
  * noise. */
 typedef struct assay_diff_query {
 	size_t size;
@@ -167,7 +167,7 @@ ASSAY_API const char *assay_env_diff_json(assay_run *owner, const char *const *p
 					  const assay_env_diff_query *query, bool *same,
 					  size_t *len, assay_err *err);
 
-/* Write an analysed run to a file, or to a folder of tables, in the format that `format` or the end
+/* Write an analyzed run to a file, or to a folder of tables, in the format that `format` or the end
  * of the name says. *left_out (may be NULL): what the format has no place for, as a list in words,
  * or NULL. */
 typedef struct assay_convert_query {

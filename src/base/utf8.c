@@ -31,24 +31,37 @@ static uint32_t code_point(const char *p, size_t len)
 	return c;
 }
 
-size_t assay_utf8_columns(const char *p, size_t len)
+static size_t columns_of(uint32_t c)
 {
-	uint32_t c = code_point(p, len);
 	for (size_t i = 0; i < ASSAY_COUNT_OF(wide) && wide[i].first <= c; i++)
 		if (c <= wide[i].last)
 			return wide[i].columns;
 	return 1;
 }
 
+size_t assay_utf8_next(const char *text, size_t n, size_t *columns)
+{
+	*columns = 1;
+	if (*text == '\033') {
+		const char *end = memchr(text, 'm', n);
+		*columns = 0;
+		return end ? (size_t)(end - text) + 1 : n;
+	}
+	size_t len = assay_utf8_len(text, n);
+	if (len)
+		*columns = columns_of(code_point(text, len));
+	return len ? len : 1;
+}
+
 size_t assay_utf8_fitting(assay_str s, size_t columns)
 {
 	size_t at = 0, used = 0;
 	while (at < s.n) {
-		size_t len = assay_utf8_len(s.p + at, s.n - at);
-		used += len ? assay_utf8_columns(s.p + at, len) : 1;
-		if (used > columns)
+		size_t takes, len = assay_utf8_next(s.p + at, s.n - at, &takes);
+		if (used + takes > columns)
 			break;
-		at += len ? len : 1;
+		used += takes;
+		at += len;
 	}
 	return at;
 }
@@ -154,15 +167,22 @@ TEST(tame_text_commands_no_terminal)
 	return 0;
 }
 
+static size_t columns_at(const char *text)
+{
+	size_t columns;
+	assay_utf8_next(text, strlen(text), &columns);
+	return columns;
+}
+
 TEST(characters_take_the_columns_that_terminals_give_them)
 {
-	CHECK_EQ(assay_utf8_columns("a", 1), 1);
-	CHECK_EQ(assay_utf8_columns("\xc3\xa4", 2), 1);         /* a with two dots */
-	CHECK_EQ(assay_utf8_columns("\xcc\x81", 2), 0);         /* an accent alone */
-	CHECK_EQ(assay_utf8_columns("\xe6\x95\xb0", 3), 2);     /* Chinese */
-	CHECK_EQ(assay_utf8_columns("\xeb\x8d\xb0", 3), 2);     /* Korean */
-	CHECK_EQ(assay_utf8_columns("\xf0\x9f\x92\xbb", 4), 2); /* a picture */
-	CHECK_EQ(assay_utf8_columns("\xe2\x80\xa6", 3), 1);     /* three dots */
+	CHECK_EQ(columns_at("a"), 1);
+	CHECK_EQ(columns_at("\xc3\xa4"), 1);         /* a with two dots */
+	CHECK_EQ(columns_at("\xcc\x81"), 0);         /* an accent alone */
+	CHECK_EQ(columns_at("\xe6\x95\xb0"), 2);     /* Chinese */
+	CHECK_EQ(columns_at("\xeb\x8d\xb0"), 2);     /* Korean */
+	CHECK_EQ(columns_at("\xf0\x9f\x92\xbb"), 2); /* a picture */
+	CHECK_EQ(columns_at("\xe2\x80\xa6"), 1);     /* three dots */
 	assay_str two = ASSAY_S("\xe6\x95\xb0\xe6\x95\xb0");
 	CHECK_EQ(assay_utf8_fitting(two, 3), 3);
 	CHECK_EQ(assay_utf8_fitting(two, 4), 6);

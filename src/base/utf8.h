@@ -51,11 +51,11 @@ static inline size_t assay_utf8_put(char *out, uint32_t c)
 	return 4;
 }
 
-/* Columns of a terminal that the character of len bytes at p takes: 2 of East Asian scripts and
- * emoji, 0 of marks that are put on the one before. */
-size_t assay_utf8_columns(const char *p, size_t len);
-/* Bytes of the front of s that take at most so many columns. Bytes of no character take one each.
- */
+/* Bytes of the character that text begins with, and the columns of a terminal that it takes: 2 of
+ * East Asian scripts and emoji, 0 of marks that are put on the one before and of colours (ESC ...
+ * m). Bytes of no character take one each. */
+size_t assay_utf8_next(const char *text, size_t n, size_t *columns);
+/* Bytes of the front of s that take at most so many columns. */
 size_t assay_utf8_fitting(assay_str s, size_t columns);
 
 bool assay_utf8_valid(assay_str s);

@@ -104,13 +104,13 @@ assay_run *assay_cmd_read(char **operands, int n);
 /* Say on standard error what was lost or wrong while reading, for commands whose output does not.
  */
 void assay_cmd_losses(const assay_run *run);
-/* Read and analysed with the usual options; losses are said. */
-assay_run *assay_cmd_analyse(char **operands, int n);
+/* Read and analyzed with the usual options; losses are said. */
+assay_run *assay_cmd_analyze(char **operands, int n);
 /* The same, but that of jobs of many ranks only some have events: those of a list (--ranks), else
  * those worth a look; which, is said. needs: what is found. printed and status: as below. */
 assay_run *assay_cmd_events(char **operands, int n, const char *ranks, assay_needs needs,
 			    bool printed, int *status);
-/* The same, read and not analysed. */
+/* The same, read and not analyzed. */
 assay_run *assay_cmd_read_ranks(char **operands, int n, const char *ranks, int *status);
 /* Row of an option table; at: where the list goes in the argument struct. */
 #define ASSAY_OPT_RANKS(at)                                                                                                                                                      \
@@ -119,7 +119,7 @@ assay_run *assay_cmd_read_ranks(char **operands, int n, const char *ranks, int *
 			"Ranks to show, such as 3,8-15, or all (default all; of more than 16 those worth a look: the first, the busiest, the latest, the one that waits most).", \
 			at                                                                                                                                                       \
 	}
-/* Read and analysed; of jobs of many ranks only findings are kept (api/job.h). printed: as text or
+/* Read and analyzed; of jobs of many ranks only findings are kept (api/job.h). printed: as text or
  * JSON and no more, so that spare columns are not needed. status: to exit with when it returns
  * NULL.
  */
@@ -136,7 +136,7 @@ assay_run *assay_cmd_read_each(char **operands, int n, const assay_each *each);
 /* Whether the output is one of the files that were read, with a message when it is: they are
  * mapped, and nobody means to lose them. */
 bool assay_cmd_is_input(const assay_run *run, const char *cmd, const char *out);
-/* Write the page of an analysed run and say how large it is; operands end with NULL. */
+/* Write the page of an analyzed run and say how large it is; operands end with NULL. */
 bool assay_cmd_page(assay_run *run, char **operands, const char *path);
 bool assay_cmd_diff_page(const assay_diff *diff, assay_run *a, assay_run *b, char **operands,
 			 const char *path);
@@ -148,6 +148,17 @@ typedef struct assay_terminal {
 	bool colour;
 } assay_terminal;
 assay_terminal assay_cmd_terminal(void);
+/* Text for people: on a terminal its lines fit into the columns there are; in a pipe they are
+ * printed as they are. */
+typedef struct assay_cmd_text {
+	FILE *out;
+	char *held; /* what a terminal is to show; NULL: out is standard output */
+	size_t n;
+} assay_cmd_text;
+FILE *assay_cmd_text_open(assay_cmd_text *t);
+void assay_cmd_text_close(assay_cmd_text *t);
+/* Columns of such text; as many as there may be in a pipe. */
+size_t assay_cmd_text_width(void);
 /* What is printed from here on goes through a pager, when it is for a terminal. Ask for the
  * terminal first. */
 void assay_cmd_page_output(bool wanted);

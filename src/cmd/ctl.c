@@ -257,9 +257,9 @@ static int ctl_run(const void *args, char **operands, int n)
 	if (!words)
 		bad = "expected RUN... and start, stop, mark NAME, flush or status";
 	else if (a->for_ns && strcmp(operands[n - words], "start") != 0)
-		bad = "--for goes with start";
+		bad = "--for is for start alone";
 	else if (a->steps && strcmp(operands[n - words], "start") != 0)
-		bad = "--steps goes with start";
+		bad = "--steps is for start alone";
 	else if (a->steps && a->for_ns)
 		bad = "--steps and --for exclude each other";
 	else if (a->steps &&

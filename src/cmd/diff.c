@@ -33,7 +33,9 @@ static void print_diff(const assay_diff *d, const struct diff_args *args)
 		return;
 	}
 	if (!args->json) {
-		assay_diff_text(stdout, d, (size_t)args->top);
+		assay_cmd_text text;
+		assay_diff_text(assay_cmd_text_open(&text), d, (size_t)args->top);
+		assay_cmd_text_close(&text);
 		return;
 	}
 	assay_diff_json(&w, d, args->top ? (size_t)args->top : SIZE_MAX);

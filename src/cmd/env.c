@@ -175,10 +175,14 @@ static int deliver(const assay_env *e, const struct env_args *a, assay_str json)
 	}
 	if (a->field)
 		return print_field(json, a->field);
-	if (quiet)
+	if (quiet) {
 		printf("%s\n", json.p);
-	else
-		assay_env_text(stdout, e, a->output, a->verbose ? json.p : NULL);
+	} else {
+		assay_cmd_text text;
+		assay_env_text(assay_cmd_text_open(&text), e, a->output,
+			       a->verbose ? json.p : NULL);
+		assay_cmd_text_close(&text);
+	}
 	return ASSAY_EXIT_OK;
 }
 

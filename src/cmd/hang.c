@@ -193,7 +193,9 @@ static int hang_run(const void *args, char **operands, int n)
 		assay_hang_json(&w, &s.found);
 		assay_cmd_put_json(&w);
 	} else if (s.found.n) {
-		assay_hang_text(stdout, &s.found);
+		assay_cmd_text text;
+		assay_hang_text(assay_cmd_text_open(&text), &s.found);
+		assay_cmd_text_close(&text);
 	}
 	free_search(&s);
 	return status;

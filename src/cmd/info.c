@@ -109,7 +109,9 @@ static void print_contents(const assay_contents *c, bool json)
 {
 	assay_jsonw w = {0};
 	if (!json) {
-		assay_contents_text(stdout, c);
+		assay_cmd_text text;
+		assay_contents_text(assay_cmd_text_open(&text), c);
+		assay_cmd_text_close(&text);
 		return;
 	}
 	assay_contents_json(&w, c);
@@ -120,7 +122,9 @@ static void print_schema(bool json)
 {
 	assay_jsonw w = {0};
 	if (!json) {
-		assay_schema_text(stdout);
+		assay_cmd_text text;
+		assay_schema_text(assay_cmd_text_open(&text));
+		assay_cmd_text_close(&text);
 		return;
 	}
 	assay_schema_json(&w);

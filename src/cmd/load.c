@@ -165,7 +165,7 @@ assay_run *assay_cmd_job(char **operands, int n, const assay_report_opts *opts, 
 	return run;
 }
 
-assay_run *assay_cmd_analyse(char **operands, int n)
+assay_run *assay_cmd_analyze(char **operands, int n)
 {
 	assay_run *run = assay_cmd_read(operands, n);
 	assay_err err = {0};
@@ -235,7 +235,9 @@ assay_run *assay_cmd_read_ranks(char **operands, int n, const char *ranks, int *
 void assay_cmd_show_like(const assay_run *run, const char *tool, bool json)
 {
 	if (!json) {
-		assay_like_text(stdout, run, tool);
+		assay_cmd_text text;
+		assay_like_text(assay_cmd_text_open(&text), run, tool);
+		assay_cmd_text_close(&text);
 		return;
 	}
 	assay_jsonw w = {0};

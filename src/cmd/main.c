@@ -13,10 +13,10 @@ static int usage(FILE *out)
 {
 	fprintf(out, "usage: assay COMMAND [options] [INPUT...]\n"
 		     "       assay INPUT...  (the same as assay report INPUT...)\n\n"
-		     "assay tells how much of a GPU run is metal and how much is rock.\n\n");
+		     "assay says where the time of a GPU run went, and what to change.\n\n");
 	for (size_t i = 0; i < assay_cmd_count; i++)
 		fprintf(out, "  %-10s %s\n", assay_cmds[i]->name, assay_cmds[i]->about);
-	fprintf(out, "\n'assay COMMAND --help' tells more; 'assay --version' tells the version.\n");
+	fprintf(out, "\n'assay COMMAND --help' says more; 'assay --version' prints the version.\n");
 	return out == stdout ? ASSAY_EXIT_OK : ASSAY_EXIT_USAGE;
 }
 

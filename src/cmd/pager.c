@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "render/printout.h"
 
 enum { WIDTH = 80, NARROWEST = 40, WIDEST = 1000 };
 
@@ -31,6 +32,29 @@ assay_terminal assay_cmd_terminal(void)
 	bool dumb = term && !strcmp(term, "dumb");
 	return (assay_terminal){.width = terminal_width(),
 				.colour = isatty(STDOUT_FILENO) && !(no && *no) && !dumb};
+}
+
+size_t assay_cmd_text_width(void)
+{
+	enum { WHOLE = 4096 };
+	return isatty(STDOUT_FILENO) ? terminal_width() : WHOLE;
+}
+
+FILE *assay_cmd_text_open(assay_cmd_text *t)
+{
+	*t = (assay_cmd_text){.out = stdout};
+	FILE *held = isatty(STDOUT_FILENO) ? open_memstream(&t->held, &t->n) : NULL;
+	t->out = held ? held : stdout;
+	return t->out;
+}
+
+void assay_cmd_text_close(assay_cmd_text *t)
+{
+	if (t->out == stdout)
+		return;
+	if (!fclose(t->out))
+		assay_lines_fit(stdout, t->held, t->n, terminal_width());
+	free(t->held);
 }
 
 /* As git chooses: ASSAY_PAGER, PAGER, less; an empty one or cat is none. */

@@ -34,8 +34,12 @@ static bool path_native(assay_run *run, const struct path_args *a, const assay_p
 		return text != NULL;
 	}
 	bool ok = assay_path_query_find(run, query, &path, err);
-	if (ok)
-		assay_path_text(stdout, run, &path, query->top ? query->top : 10);
+	if (ok) {
+		assay_cmd_text text;
+		assay_path_text(assay_cmd_text_open(&text), run, &path,
+				query->top ? query->top : 10);
+		assay_cmd_text_close(&text);
+	}
 	assay_path_free(&path);
 	return ok;
 }
@@ -117,7 +121,7 @@ const assay_cmd assay_cmd_path = {
 	.about = "Show the critical path of a step, and what-if",
 	.details =
 		"The critical path leads from the end of the step back to its start, from each event to the one it\n"
-		"hung on: host threads in order, launch calls to their work, streams in order, waits and\n"
+		"depended on: host threads in order, launch calls to their work, streams in order, waits and\n"
 		"synchronisation to what they waited for, one thread handing over to another. Every nanosecond of\n"
 		"the step is in one stretch of it: compute, communication and copies on the device, or a cause of\n"
 		"idle time as in assay report.\n\n"

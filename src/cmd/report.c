@@ -117,10 +117,10 @@ static int report_native(const struct report_args *a, const char *precision, cha
 	return run ? report_show_run(&a->show, run, operands) : status;
 }
 
-/* Figures of another tool that are computed from an analysed run. */
+/* Figures of another tool that are computed from an analyzed run. */
 static int print_like(const struct report_args *a, char **operands, int n, assay_like_fn *fill)
 {
-	assay_run *run = assay_cmd_analyse(operands, n);
+	assay_run *run = assay_cmd_analyze(operands, n);
 	if (!run)
 		return ASSAY_EXIT_FAIL;
 	fill(run);
@@ -289,7 +289,7 @@ const assay_cmd assay_cmd_report = {
 		"or trace.csv + torch_profile.json + amd_smi.csv. Several INPUTs are ranks or processes\n"
 		"of one job, read at the same time; one that cannot be read is named, and the others are reported.\n"
 		"Recordings that nothing joins (ranks of one job, one run directory, times that meet) are several runs\n"
-		"and refused. Telemetry goes with what it is given with. Of more than 16\n"
+		"and refused. Telemetry belongs to the run it is given with. Of more than 16\n"
 		"files findings are kept of all, and events (gaps, timelines) of the first one, the one with most\n"
 		"work, the one that others waited for most and the one that waited most.\n\n"
 		"The first screen has the run, where a step's time goes, why, up to three findings, what takes most\n"

@@ -1,4 +1,4 @@
-/* Printing an analysed run as report and merge do, with the options both have for it. */
+/* Printing an analyzed run as report and merge do, with the options both have for it. */
 #ifndef ASSAY_CMD_REPORT_SHOW_H
 #define ASSAY_CMD_REPORT_SHOW_H
 

@@ -25,8 +25,6 @@ static bool write_picture(const assay_run *run, const char *path,
 	return false;
 }
 
-enum { WHOLE = 4096 }; /* columns of what no terminal shows */
-
 static int roofline_run(const void *args, char **operands, int n)
 {
 	const struct roofline_args *a = args;
@@ -38,8 +36,7 @@ static int roofline_run(const void *args, char **operands, int n)
 	bool ok = (!a->svg || write_picture(run, a->svg, assay_roofline_svg)) &&
 		  (!a->html || write_picture(run, a->html, assay_roofline_html));
 	if (!a->svg && !a->html)
-		assay_roofline_text(stdout, run, (uint32_t)a->top,
-				    isatty(STDOUT_FILENO) ? assay_cmd_terminal().width : WHOLE);
+		assay_roofline_text(stdout, run, (uint32_t)a->top, assay_cmd_text_width());
 	assay_run_free(run);
 	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
 }

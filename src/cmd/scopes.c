@@ -16,16 +16,24 @@ struct scopes_args {
 static void show(assay_run *run, const struct scopes_args *a, const assay_scopes_query *query)
 {
 	assay_scopes_made made;
-	if (a->timeline || assay_is_place(a->by)) {
-		if (a->timeline)
-			assay_timeline_text(stdout, run, query->top);
+	assay_cmd_text text;
+	bool tree = !a->timeline && !assay_is_place(a->by);
+	if (tree)
+		assay_scopes_make(run, query, &made);
+	if (tree && a->folded) {
+		assay_scopes_folded(stdout, run, &made.view);
+	} else {
+		FILE *out = assay_cmd_text_open(&text);
+		if (tree)
+			assay_scopes_text(out, run, &made.view, assay_cmd_text_width());
+		else if (a->timeline)
+			assay_timeline_text(out, run, query->top);
 		else
-			assay_places_text(stdout, run, a->by, query->top);
-		return;
+			assay_places_text(out, run, a->by, query->top);
+		assay_cmd_text_close(&text);
 	}
-	assay_scopes_make(run, query, &made);
-	(a->folded ? assay_scopes_folded : assay_scopes_text)(stdout, run, &made.view);
-	assay_scopes_made_free(&made);
+	if (tree)
+		assay_scopes_made_free(&made);
 }
 
 /* One output at a time, and only options that it uses. */

@@ -67,7 +67,9 @@ static bool is_form(const char *word)
 
 static bool show_schema(const assay_sql *sql, const char *table)
 {
-	bool ok = assay_sql_schema(stdout, &sql->views, table);
+	assay_cmd_text text;
+	bool ok = assay_sql_schema(assay_cmd_text_open(&text), &sql->views, table);
+	assay_cmd_text_close(&text);
 	if (!ok)
 		assay_say("assay sql: there is no table '%s'", table);
 	return ok;

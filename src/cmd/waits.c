@@ -43,7 +43,9 @@ static int waits_run(const void *args, char **operands, int n)
 			assay_waits_by_handles(run);
 		if (a->chains)
 			assay_wait_chains(run);
-		assay_waits_text(stdout, run, &query);
+		assay_cmd_text text;
+		assay_waits_text(assay_cmd_text_open(&text), run, &query);
+		assay_cmd_text_close(&text);
 	}
 	assay_run_free(run);
 	return ASSAY_EXIT_OK;

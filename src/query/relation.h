@@ -65,7 +65,7 @@ typedef struct assay_cell {
 	assay_str text;
 } assay_cell;
 
-/* Of an analysed run, whose tables must not grow afterwards. */
+/* Of an analyzed run, whose tables must not grow afterwards. */
 void assay_relations_of(assay_relations *views, const assay_run *run);
 void assay_relations_free(assay_relations *views);
 const assay_relation *assay_relation_find(const assay_relations *views, const char *name);

@@ -10,7 +10,7 @@ typedef struct assay_sql {
 	assay_undo undo;
 } assay_sql;
 
-/* Of an analysed run whose tables do not grow while it is open. Close it in either case. */
+/* Of an analyzed run whose tables do not grow while it is open. Close it in either case. */
 bool assay_sql_open(assay_sql *sql, const assay_run *run, assay_err *err);
 void assay_sql_close(assay_sql *sql);
 /* The statement that runs ends with an error; for handlers of signals. */

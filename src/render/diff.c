@@ -23,6 +23,18 @@ static void put_values(assay_jsonw *w, const assay_delta *d)
 	assay_jsonw_f64(w, "noise_ns", d->noise < 0 ? NAN : d->noise);
 }
 
+/* NULL when a side is not known. One step does not say what changes by chance: then nothing is
+ * called real or noise. */
+static const char *verdict(const assay_delta *d)
+{
+	double change = fabs(assay_delta_change(d));
+	return d->real             ? (d->noise < 0 ? "large" : "real")
+	       : isnan(change)     ? NULL
+	       : change == 0       ? "same"
+	       : change > d->noise ? "small"
+				   : "noise";
+}
+
 static void put_delta(assay_jsonw *w, const char *key, const assay_delta *d, int has)
 {
 	assay_jsonw_open_flat(w, key, '{');
@@ -46,6 +58,7 @@ static void put_delta(assay_jsonw *w, const char *key, const assay_delta *d, int
 		assay_jsonw_f64(w, "count_noise", d->count_noise < 0 ? NAN : d->count_noise);
 	}
 	assay_jsonw_bool(w, "real", d->real);
+	assay_jsonw_z(w, "verdict", verdict(d));
 	assay_jsonw_close(w, '}');
 }
 
@@ -178,16 +191,6 @@ void assay_diff_json(assay_jsonw *w, const assay_diff *d, size_t top)
 	assay_jsonw_close(w, '}');
 }
 
-static const char *verdict(const assay_delta *d)
-{
-	double change = assay_delta_change(d);
-	return d->real                                   ? "real"
-	       : isnan(change)                           ? "-"
-	       : change == 0                             ? "same"
-	       : d->noise < 0 || fabs(change) > d->noise ? "small"
-							 : "noise";
-}
-
 static void print_delta(FILE *out, const assay_delta *d, const char *name)
 {
 	char a[ASSAY_FMT], b[ASSAY_FMT], c[ASSAY_FMT], n[ASSAY_FMT];
@@ -195,7 +198,7 @@ static void print_delta(FILE *out, const assay_delta *d, const char *name)
 	const char *noise = d->noise < 0 ? "-" : assay_fmt_ns(n, d->noise);
 	if (isnan(change))
 		fprintf(out, "  %8s %8s %9s %8s %-5s %s\n", assay_fmt_ns(a, d->a),
-			assay_fmt_ns(b, d->b), "-", noise, verdict(d), name);
+			assay_fmt_ns(b, d->b), "-", noise, "-", name);
 	else
 		fprintf(out, "  %8s %8s %c%8s %8s %-5s %s\n", assay_fmt_ns(a, d->a),
 			assay_fmt_ns(b, d->b), change < 0 ? '-' : '+',
@@ -402,7 +405,7 @@ void assay_diff_text(FILE *out, const assay_diff *d, size_t top)
 	fprintf(out,
 		d->step.noise < 0
 			? "\n"
-			  "A run with one step tells no noise: only changes over 1%% of the step count.\n"
+			  "A run with one step shows no noise: only changes over 1%% of the step count.\n"
 			: "\n"
 			  "Real is a change beyond its noise (twice the standard error over steps) and 0.2%% of the step.\n");
 }

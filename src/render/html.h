@@ -21,7 +21,7 @@ typedef struct assay_html_note {
 	assay_str json;
 } assay_html_note;
 
-/* An analysed run and what lay beside it. */
+/* An analyzed run and what lay beside it. */
 typedef struct assay_html_run {
 	const assay_run *run;
 	const assay_html_note *note;

@@ -19,7 +19,7 @@ static const char *const cause_text[ASSAY_LOSS_CAUSE_COUNT] = {
 	[ASSAY_LOSS_KILLED] = "the process was killed or left without a word",
 	[ASSAY_LOSS_EXEC] = "the process became another program",
 	[ASSAY_LOSS_UNTOLD] = "how the process went is not in the file",
-	[ASSAY_LOSS_NO_WORK] = "launched, and the vendor's library told nothing of it",
+	[ASSAY_LOSS_NO_WORK] = "launched, and the vendor's library reported nothing of it",
 };
 
 typedef struct loss {
@@ -168,7 +168,7 @@ TEST(losses_are_summed_by_kind_and_cause)
 		"> lost 2 records: they were written and are not in the file\n"
 		"> unknown: at most 9 pieces of GPU work: the process was killed or left without a word\n"
 		"> unknown: 1 or more pieces of GPU work: how the process went is not in the file\n"
-		"> unknown: at most 2 pieces of GPU work: launched, and the vendor's library told nothing of it\n"));
+		"> unknown: at most 2 pieces of GPU work: launched, and the vendor's library reported nothing of it\n"));
 	assay_run_free(run);
 	return 0;
 }

@@ -8,41 +8,13 @@
 #include "base/utf8.h"
 #include "render/printout.h"
 
-/* Bytes of the character at text, and the columns it takes: colours take none. */
-static size_t next_char(const char *text, size_t n, size_t *columns)
-{
-	*columns = 1;
-	if (*text == '\033') {
-		const char *end = memchr(text, 'm', n);
-		*columns = 0;
-		return end ? (size_t)(end - text) + 1 : n;
-	}
-	size_t len = assay_utf8_len(text, n);
-	if (len)
-		*columns = assay_utf8_columns(text, len);
-	return len ? len : 1;
-}
-
-/* Bytes of text that take at most so many columns; *whole when that is all of it. */
-static size_t fitting(const char *text, size_t n, size_t columns, bool *whole)
-{
-	size_t at = 0, used = 0;
-	while (at < n) {
-		size_t wide, len = next_char(text + at, n - at, &wide);
-		if (used + wide > columns)
-			break;
-		used += wide;
-		at += len;
-	}
-	*whole = at == n;
-	return at;
-}
+enum { LEAST = 12 }; /* columns of a name */
 
 static size_t columns_of(const char *text, size_t n)
 {
 	size_t columns = 0;
 	for (size_t at = 0, wide; at < n; columns += wide)
-		at += next_char(text + at, n - at, &wide);
+		at += assay_utf8_next(text + at, n - at, &wide);
 	return columns;
 }
 
@@ -60,32 +32,30 @@ int assay_padded(const char *text, size_t columns)
 static const char *ending(const char *text, size_t columns)
 {
 	for (size_t all = assay_columns(text), wide; all > columns; all -= wide)
-		text += next_char(text, strlen(text), &wide);
+		text += assay_utf8_next(text, strlen(text), &wide);
 	return text;
 }
 
 const char *assay_cut_middle(assay_arena *a, const char *text, size_t columns, size_t tail)
 {
-	bool whole;
 	if (assay_columns(text) <= columns)
 		return text;
-	size_t head = fitting(text, strlen(text), columns - 3 - tail, &whole);
+	size_t head = assay_utf8_fitting(assay_str_of(text), columns - 3 - tail);
 	return assay_printf(a, "%.*s...%s", (int)head, text, ending(text, tail));
 }
 
 const char *assay_cut(assay_arena *a, const char *text, size_t columns)
 {
-	bool whole;
-	size_t n = strlen(text), fits = fitting(text, n, columns, &whole);
-	if (whole)
+	assay_str s = assay_str_of(text);
+	if (assay_utf8_fitting(s, columns) == s.n)
 		return text;
-	fits = fitting(text, n, columns > 3 ? columns - 3 : 0, &whole);
+	size_t fits = assay_utf8_fitting(s, columns > 3 ? columns - 3 : 0);
 	return assay_printf(a, "%.*s...", (int)fits, text);
 }
 
 size_t assay_room(const assay_printout *p, size_t used)
 {
-	enum { LEAST = 12, ALL = 4096 };
+	enum { ALL = 4096 };
 	return p->full_names ? ALL : p->width > used + LEAST ? p->width - used : LEAST;
 }
 
@@ -147,10 +117,10 @@ size_t assay_flow_lines(const assay_printout *p, size_t column, const char *text
 /* One line of a finished text, without what is behind the last column. */
 static void put_line(FILE *out, const char *line, size_t n, size_t width)
 {
-	bool whole;
-	size_t fits = fitting(line, n, width, &whole);
-	if (!whole)
-		fits = fitting(line, n, width - 3, &whole);
+	assay_str s = {line, n};
+	size_t fits = assay_utf8_fitting(s, width);
+	if (fits < n)
+		fits = assay_utf8_fitting(s, width - 3);
 	fwrite(line, 1, fits, out);
 	if (fits < n)
 		fputs(memchr(line, '\033', n) ? "...\033[0m" : "...", out);
@@ -163,6 +133,56 @@ void assay_lines_put(FILE *out, const char *text, size_t n, size_t width)
 		const char *end = memchr(text, '\n', n);
 		size_t len = end ? (size_t)(end - text) : n;
 		put_line(out, text, len, width);
+		len += end != NULL;
+		text += len;
+		n -= len;
+	}
+}
+
+/* Where what is behind the last column of a line goes on: below the last column of a row, which two
+ * spaces part from the others, as long as it has room; else a little behind the line's own start.
+ */
+static size_t last_column(const char *line, size_t n, size_t width)
+{
+	size_t start = 0, column = 0;
+	while (start < n && line[start] == ' ')
+		start++;
+	for (size_t i = start + 2; i < n && i < width; i++)
+		if (line[i] != ' ' && line[i - 1] == ' ' && line[i - 2] == ' ')
+			column = columns_of(line, i);
+	return column && column + LEAST <= width ? column : start + 2;
+}
+
+/* One line, in as many as it needs. Breaks are at spaces, or within a word that no line holds. */
+static void fit_line(FILE *out, const char *line, size_t n, size_t width)
+{
+	size_t indent = last_column(line, n, width), room = width;
+	while (columns_of(line, n) > room) {
+		size_t fits = assay_utf8_fitting((assay_str){line, n}, room), at = fits;
+		while (at > 0 && line[at] != ' ')
+			at--;
+		size_t text = at;
+		while (text > 0 && line[text - 1] == ' ')
+			text--;
+		at = text ? at : fits;
+		fwrite(line, 1, text ? text : fits, out);
+		while (at < n && line[at] == ' ')
+			at++;
+		line += at;
+		n -= at;
+		room = width - indent;
+		fprintf(out, "\n%*s", n ? (int)indent : 0, "");
+	}
+	fwrite(line, 1, n, out);
+	fputc('\n', out);
+}
+
+void assay_lines_fit(FILE *out, const char *text, size_t n, size_t width)
+{
+	while (n) {
+		const char *end = memchr(text, '\n', n);
+		size_t len = end ? (size_t)(end - text) : n;
+		fit_line(out, text, len, width);
 		len += end != NULL;
 		text += len;
 		n -= len;
@@ -194,6 +214,29 @@ TEST(no_line_is_wider_than_the_terminal)
 	CHECK(!strcmp(printed(print_long_lines, buf),
 		      "0123456...\nshort\n\303\244\303\244\303\244\303\244\303\244\303\244\303\244"
 		      "\303\244\303\244\303\244\n\033[1m0123456...\033[0m\n"));
+	return 0;
+}
+
+static void print_fitting(FILE *out)
+{
+	static const char text[] = "  12 us  thread 4 in a call that waits\n"
+				   "a sentence that is too long for one line\n"
+				   "  1 us  1234567890123456789012345678901234\n"
+				   "short\n";
+	assay_lines_fit(out, text, sizeof text - 1, 30);
+}
+
+TEST(lines_go_on_below_their_last_column)
+{
+	char buf[256];
+	CHECK(!strcmp(printed(print_fitting, buf), "  12 us  thread 4 in a call\n"
+						   "         that waits\n"
+						   "a sentence that is too long\n"
+						   "  for one line\n"
+						   "  1 us\n"
+						   "        1234567890123456789012\n"
+						   "        345678901234\n"
+						   "short\n"));
 	return 0;
 }
 

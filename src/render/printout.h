@@ -35,6 +35,8 @@ void assay_print_sentence(assay_printout *p, const char *text);
 size_t assay_flow_lines(const assay_printout *p, size_t column, const char *text);
 /* Finished lines, none of them wider than width. */
 void assay_lines_put(FILE *out, const char *text, size_t n, size_t width);
+/* The same with all of their text: they go on below the last column of a row. */
+void assay_lines_fit(FILE *out, const char *text, size_t n, size_t width);
 
 void assay_print_heading(assay_printout *p, const char *text);
 

@@ -2,6 +2,7 @@
 #include "render/scopes.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/compare.h"
@@ -114,26 +115,68 @@ static assay_str name_of(const assay_run *run, const assay_scope_line *l)
 	return s;
 }
 
+/* Times of a line, in order. Where lines are narrow, columns that others mostly tell are left out.
+ */
+static const struct column {
+	const char *title;
+	size_t at;
+	bool spare;
+} columns[] = {
+	{"host", offsetof(assay_scope_line, host), false},
+	{"GPU busy", offsetof(assay_scope_line, gpu_busy), false},
+	{"GPU sum", offsetof(assay_scope_line, gpu_sum), true},
+	{"self", offsetof(assay_scope_line, gpu_self), false},
+	{"waits", offsetof(assay_scope_line, waits), true},
+	{"idle", offsetof(assay_scope_line, idle), false},
+};
+
+struct layout {
+	size_t name; /* columns */
+	bool spare;  /* columns too */
+};
+
+static struct layout layout_of(size_t width)
+{
+	enum { NUMBERS = 79, SPARE = 20, NARROW = 24, NARROWEST = 16 };
+	bool spare = width >= NUMBERS + NARROW;
+	size_t used = spare ? NUMBERS : NUMBERS - SPARE;
+	size_t name = width > used + NARROWEST ? width - used : NARROWEST;
+	return (struct layout){name < NAME_WIDTH ? name : NAME_WIDTH, spare};
+}
+
 static void print_line(FILE *out, const assay_run *run, const assay_scope_view *v,
-		       const struct shown *s, assay_arena *a)
+		       const struct shown *s, struct layout layout, assay_arena *a)
 {
 	const assay_scope_line *l = &v->line[s->line];
-	char f[6][ASSAY_FMT], count[ASSAY_FMT];
-	int indent = (int)(2 * l->depth < 30 ? 2 * l->depth : 30), width = NAME_WIDTH - indent;
+	char f[ASSAY_FMT], count[ASSAY_FMT];
+	size_t most = layout.name * 2 / 3, indent = 2 * l->depth < most ? 2 * l->depth : most;
+	size_t width = layout.name - indent;
 	if (s->more) {
-		fprintf(out, "%*s(%u more)\n", indent + 2, "", s->more);
+		fprintf(out, "%*s(%u more)\n", (int)indent + 2, "", s->more);
 		return;
 	}
 	const char *name = assay_fmt_safe(a, name_of(run, l));
 	if (l->ts >= 0) /* instances of one name are told apart by when they were */
-		name = assay_printf(a, "%s at %s", name, assay_fmt_time(f[0], l->ts));
-	name = assay_cut_middle(a, name, (size_t)width, (size_t)(width - 2) / 2);
-	fprintf(out, "  %*s%-*s %8s %9s %9s %9s %9s %9s %9s %6.1f%%\n", indent, "",
-		assay_padded(name, (size_t)width), name, assay_fmt_count(count, l->count),
-		l->host < 0 ? "-" : assay_fmt_time(f[0], l->host),
-		assay_fmt_time(f[1], l->gpu_busy), assay_fmt_time(f[2], l->gpu_sum),
-		assay_fmt_time(f[3], l->gpu_self), assay_fmt_time(f[4], l->waits),
-		assay_fmt_time(f[5], l->idle), assay_percent(l->gpu_busy, v->whole));
+		name = assay_printf(a, "%s at %s", name, assay_fmt_time(f, l->ts));
+	name = assay_cut_middle(a, name, width, width > 8 ? (width - 2) / 2 : 0);
+	fprintf(out, "  %*s%-*s %8s", (int)indent, "", assay_padded(name, width), name,
+		assay_fmt_count(count, l->count));
+	for (size_t i = 0; i < ASSAY_COUNT_OF(columns); i++) {
+		int64_t time;
+		memcpy(&time, (const char *)l + columns[i].at, sizeof time);
+		if (layout.spare || !columns[i].spare)
+			fprintf(out, " %9s", time < 0 ? "-" : assay_fmt_time(f, time));
+	}
+	fprintf(out, " %6.1f%%\n", assay_percent(l->gpu_busy, v->whole));
+}
+
+static void print_titles(FILE *out, const assay_scope_view *v, struct layout layout)
+{
+	fprintf(out, "  %-*s %8s", (int)layout.name, "scope", "count");
+	for (size_t i = 0; i < ASSAY_COUNT_OF(columns); i++)
+		if (layout.spare || !columns[i].spare)
+			fprintf(out, " %9s", columns[i].title);
+	fprintf(out, " %7s\n", v->steps ? "of step" : "of span");
 }
 
 /* What the numbers above do not show. */
@@ -183,17 +226,16 @@ static void print_inferred(FILE *out, const assay_run *run, const assay_scope_vi
 		fprintf(out, "  (%zu more pairs of threads)\n", v->pairs - PAIRS_SHOWN);
 }
 
-void assay_scopes_text(FILE *out, const assay_run *run, const assay_scope_view *v)
+void assay_scopes_text(FILE *out, const assay_run *run, const assay_scope_view *v, size_t width)
 {
 	assay_arena scratch = {0};
 	char f[2][ASSAY_FMT], count[3][ASSAY_FMT];
 	order o = {.v = v};
 	order_lines(&o);
-	fprintf(out, "  %-*s %8s %9s %9s %9s %9s %9s %9s %7s\n", NAME_WIDTH, "scope", "count",
-		"host", "GPU busy", "GPU sum", "self", "waits", "idle",
-		v->steps ? "of step" : "of span");
+	struct layout layout = layout_of(width);
+	print_titles(out, v, layout);
 	for (size_t i = 0; i < o.out.n; i++)
-		print_line(out, run, v, &o.out.p[i], &scratch);
+		print_line(out, run, v, &o.out.p[i], layout, &scratch);
 	if (!v->n)
 		fprintf(out, "  no ranges in the input; --ops shows framework operators\n");
 	if (v->work_none)

@@ -38,7 +38,8 @@ typedef struct assay_scope_view {
 	uint32_t top;     /* children shown of each; 0: all */
 } assay_scope_view;
 
-void assay_scopes_text(FILE *out, const assay_run *run, const assay_scope_view *view);
+/* Of narrow lines some columns are left out. */
+void assay_scopes_text(FILE *out, const assay_run *run, const assay_scope_view *view, size_t width);
 /* "a;b;c 123" a line: ns of GPU work in the scope itself (of host time when there is no GPU work).
  */
 void assay_scopes_folded(FILE *out, const assay_run *run, const assay_scope_view *view);

@@ -7,7 +7,7 @@
 #include "base/jsonw.h"
 #include "model/run.h"
 
-/* Of an analysed run. query->top 0: 20 as text, all as JSON. */
+/* Of an analyzed run. query->top 0: 20 as text, all as JSON. */
 void assay_waits_text(FILE *out, assay_run *run, const assay_waits_query *query);
 void assay_waits_json(assay_jsonw *w, assay_run *run, const assay_waits_query *query);
 

@@ -159,6 +159,23 @@ def wide_characters_fit(folder):
         tap.ok(f"wide characters in {width} columns", columns(widest) <= width and "\ufffd" not in out, widest)
 
 
+def text_fits_the_terminal(_):
+    """Commands whose lines are long: whole in a pipe, and on a terminal with all of their words in as many columns as there are."""
+    if not shutil.which("script"):
+        tap.skip("text fits the terminal", "there is no script(1)")
+        return
+    for words in ("waits --chains demo/run", "scopes --ops demo/train.json.gz", "path demo/run", "info demo/run", "info --schema", "diff demo/train.json.gz demo/run"):
+        _, piped, _ = tap.run(*words.split(), cwd=tap.ROOT)
+        for room in (60, 80):
+            line = f"{tap.ASSAY} {words} 2>/dev/null"
+            out = subprocess.run(["script", "-qc", line, "/dev/null"], stdin=subprocess.DEVNULL, capture_output=True, cwd=tap.ROOT,
+                                 env={**os.environ, "TERM": "dumb", "COLUMNS": str(room)}, timeout=tap.PATIENCE).stdout.decode()
+            lines = out.replace("\r", "").splitlines()
+            tap.ok(f"assay {words} fits {room} columns", lines and max(map(columns, lines)) <= room, max(lines, key=len, default=""))
+            same = words.startswith("scopes") or re.sub(r"\s", "", out) == re.sub(r"\s", "", piped)
+            tap.ok("and has every word", same, out[:400])
+
+
 def names_command_no_terminal(folder):
     """Every command that takes a name, given one that would colour, turn and break the line."""
     evil = str(folder / "e\x1b[31mvil\u202e\nassay: all is well")
@@ -483,6 +500,7 @@ TESTS = (
     options_are_obeyed_or_refused,
     pager,
     the_first_screen_fits,
+    text_fits_the_terminal,
     wide_characters_fit,
     names_command_no_terminal,
     json_is_documented_and_the_same_with_a_page,

@@ -159,7 +159,7 @@ struct job {
 	assay_err err;
 	bool good;      /* it came to its end */
 	size_t answer;  /* something of the result, to compare */
-	assay_run *run; /* analysed, when it could be */
+	assay_run *run; /* analyzed, when it could be */
 };
 
 static void take(struct job *j, const char *text, size_t n)
@@ -169,7 +169,7 @@ static void take(struct job *j, const char *text, size_t n)
 		j->answer = j->answer * 31 + (unsigned char)text[i];
 }
 
-static bool analysed(struct job *j)
+static bool analyzed(struct job *j)
 {
 	j->run = assay_run_new();
 	bool ok = j->run;
@@ -193,14 +193,14 @@ static void take_report(struct job *j)
 
 static void do_report(struct job *j)
 {
-	j->good = analysed(j);
+	j->good = analyzed(j);
 	take_report(j);
 }
 
 static void do_queries(struct job *j)
 {
 	size_t n = 0;
-	j->good = analysed(j);
+	j->good = analyzed(j);
 	if (j->good)
 		take(j,
 		     assay_run_waits_json(j->run, &(assay_waits_query){.chains = true}, &n,
@@ -227,11 +227,11 @@ static void do_diff(struct job *j)
 {
 	size_t n = 0;
 	bool same;
-	j->good = analysed(j);
+	j->good = analyzed(j);
 	if (!j->good)
 		return;
 	struct job other = {.input = j->input, .inputs = j->inputs};
-	j->good = analysed(&other);
+	j->good = analyzed(&other);
 	if (!j->good)
 		j->err = other.err;
 	else
@@ -268,7 +268,7 @@ static void drain(struct job *j, struct ArrowArrayStream *s)
 
 static void do_stream(struct job *j, const char *table, const char *statement)
 {
-	j->good = analysed(j);
+	j->good = analyzed(j);
 	struct ArrowArrayStream *s = j->good ? assay_stream_new() : NULL;
 	if (j->good && !s) {
 		snprintf(j->err.text, sizeof j->err.text, "no stream");
@@ -338,7 +338,7 @@ static void do_convert(struct job *j)
 	fails_at = 0;
 	put_old(path);
 	fails_at = at;
-	j->good = analysed(j) &&
+	j->good = analyzed(j) &&
 		  assay_run_convert(j->run, path,
 				    &(assay_convert_query){.format = *ending ? NULL : "csv"}, &left,
 				    &j->err);

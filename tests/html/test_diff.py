@@ -25,7 +25,7 @@ def check_diff(driver, folder):
     want = json.loads(tap.run("diff", "--json", *runs)[1])
     tap.ok("the page of two runs equals diff --json", driver.execute_script("return assay.diff") == want)
     tap.ok("it shows both timelines", driver.execute_script("return assay.timelines.length === 2 && document.querySelectorAll('.timeline').length === 2"))
-    tap.ok("it says what changed", want["sentence"].replace(" us", " µs") in driver.find_element(By.CSS_SELECTOR, ".findings").text)
+    tap.ok("it says what changed", want["sentence"].replace(" us", " µs").replace("->", "→") in driver.find_element(By.CSS_SELECTOR, ".findings").text)
     together = driver.execute_script("""
         const [a, b] = assay.timelines;
         a.show(a.steady[0] + 1000, 2e6);

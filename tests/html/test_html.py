@@ -186,6 +186,9 @@ def check_curves(driver, report):
         const most = Math.max(...d.sample.value.slice(held.first, held.first + held.n)), used = Math.max(...d.report.memory.map((m) => m.peak_bytes));
         const top = Math.min(...[...line.matchAll(/[V ]([\\d.]+)/g)].map((m) => Number(m[1])));
         return [(150 - top) / 134, most / used, document.querySelectorAll("#telemetry .spark .line").length, d.series.length, [...document.querySelectorAll("#telemetry td")].filter((c) => c.textContent === "constant").length];""")
+    open_tab(driver, "memory")
+    over = driver.execute_script("return [...document.querySelectorAll('#memory .chart text')].map((t) => t.getBBox()).filter((b) => b.x < 0 || b.x + b.width > 1000).length")
+    tap.ok("marks of the chart lie inside it", over == 0, over)
     tap.ok("memory over time is drawn to scale", abs(drawn[0] - drawn[1]) < 0.01, drawn)
     tap.ok("every counter that changes has a curve", drawn[2] + drawn[4] == drawn[3] and drawn[2] > 5, drawn)
     step = driver.execute_script("return Object.fromEntries(causeSums(assay.data).map(([c, v]) => [assay.data.enums.cause[c], v.step]))")

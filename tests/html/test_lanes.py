@@ -36,6 +36,8 @@ def check_kinds(driver, folder):
         const t = assay.timeline, of = (list) => list.map((g) => [g.kind, g.title, g.lanes.length]);
         return [of(t.shown.filter((g) => g.track.kind === "thread")), of(t.groups.filter((g) => g.kind === "recorder"))];""")
     tap.ok("ranges, calls and Python frames of a thread have lanes of their own", good and lanes[0] == [["range", "thread 1 ranges", 1], ["host", "thread 1", 2], ["python", "thread 1 Python", 2]], lanes or err)
+    said = driver.execute_script("return [...document.querySelectorAll('.labels .title')].map((b) => b.textContent).slice(-3)")
+    tap.ok("lanes below those of the same thread say only what they hold", said == ["thread 1 ranges", "thread 1", "Python"], said)
     tap.ok("a thread with nothing but what recording took is not shown at first", lanes[1] == [["recorder", "thread 9", 1]], lanes)
     nest = driver.execute_script("""
         const d = assay.data, t = assay.timeline, name = (i) => i < 0 ? "" : d.texts[d.name[i]], lanes = [...threadLanes(d).values()][0], entered = [], left = [];
@@ -118,6 +120,14 @@ def check_idle_lines(driver, folder):
     tap.ok("idle time of a step by line sums to that by cause", math.isclose(got[0], got[1], rel_tol=1e-9) and got[0] > 0, got)
     tap.ok("the line that costs most of a step stands first", "host data" in got[2] and "data loader" in got[2], got[2])
     tap.ok("threads of the recorder have no lanes", got[3] and not any("assay" in title for title in got[3]), got[3])
+    room = driver.execute_script("""
+        document.querySelector(".bench").style.height = "670px";
+        const d = assay.data, kernels = Array.from({ length: d.gpu.n }, (_, i) => i).filter((i) => d.texts[d.name[i]].includes("flash_bprop"));
+        assay.timeline.select(kernels.at(-1), true);
+        const dock = document.querySelector(".details"), bottom = (what) => dock.querySelector(what).getBoundingClientRect().bottom - dock.getBoundingClientRect().bottom;
+        return [innerWidth, bottom(".histogram"), bottom(".facts code")];""")
+    tap.ok("details of a kernel with its stack and histogram need no scrolling in a window of 1280 x 800", max(room[1:]) < 0, room)
+    driver.execute_script("document.querySelector('.bench').style.height = ''")
     driver.execute_script("[...document.querySelectorAll('#idle .plain')].find((b) => b.textContent.includes('program.py:31')).click()")
     tap.ok("a line of idle time leads to its events", driver.execute_script("return document.querySelector('.search').value === 'line=program.py:31' && assay.timeline.match.count > 0"))
 

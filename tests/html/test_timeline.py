@@ -65,7 +65,7 @@ def check_timeline(driver):
     details = driver.find_element(By.CSS_SELECTOR, ".details").text
     tap.ok("a click selects and shows details", state()[2] == kernel[0] and kernel[3] in details and "launched by" in details, details)
     tap.ok("the selection has its launch arrow", driver.execute_script("return assay.timeline.arrows.some(([a, b]) => b === arguments[0])", kernel[0]))
-    driver.find_element(By.XPATH, "//div[contains(@class, 'details')]//dt[text()='launched by']/../dd/a").click()
+    driver.find_element(By.XPATH, "//div[contains(@class, 'details')]//dt[text()='launched by']/../dd//a").click()
     tap.ok("the launch link selects the call", until(driver, f"assay.timeline.selected === assay.data.gpu.launch[{kernel[0]}]"), state())
     ruler = driver.find_element(By.CSS_SELECTOR, "canvas.ruler")
     driver.execute_script("assay.timeline.showAll()")

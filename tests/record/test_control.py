@@ -393,7 +393,7 @@ def nonsense_is_refused_and_harms_nothing():
         s.close()
         eq(b'"ok": true' in answer, False)
     eq(job.ctl("start", "--for", "1s", "extra", status=2).startswith("assay ctl: expected"), True)
-    eq(ctl([job.run], "stop", "--for", "1s", status=2).startswith("assay ctl: --for goes with start"), True)
+    eq(ctl([job.run], "stop", "--for", "1s", status=2).startswith("assay ctl: --for is for start alone"), True)
     eq(ctl([WORK + "/nowhere"], "stop", status=1), f"assay: cannot reach {WORK}/nowhere: it is not being recorded\n")
     eq(job.do("step"), True)
     job.end()
