@@ -70,7 +70,7 @@ DESCRIPTORS := -mtls-dialect=gnu2 -mgeneral-regs-only
 REC_TLS_cuda := -ftls-model=initial-exec
 REC_TLS_rocm := -ftls-model=global-dynamic $(shell $(CC) $(DESCRIPTORS) -E -x c /dev/null >/dev/null 2>&1 && echo $(DESCRIPTORS))
 
-.PHONY: all test-tools dist demo check faults coverage lint bench fuzz install uninstall clean unit docs recorders record-check abi-check abi-cupti abi-rocm abi-amdsmi deps-run deps-check
+.PHONY: all test-tools dist demo check faults coverage lint bench fuzz install uninstall clean unit docs recorders record-check abi-check abi-cupti abi-rocm abi-amdsmi
 all: $(B)/assay $(B)/libassay.a $(B)/libassay.so $(B)/assay.pc $(REC_LIBS) docs
 
 # With sanitizers everything is compiled once: the program is made of the tests' objects.
@@ -109,7 +109,7 @@ $(B)/unit/%.o: CFLAGS += $(if $(SAN)$(COVERAGE),,-O1)
 # What every event of a trace goes through.
 FAST := $(addprefix src/,base/inflate.c base/jsonw.c base/pool.c base/proto.c base/str.c model/run.c model/tables.c read/chrome_rows.c read/xplane_event.c)
 $(foreach f,$(FAST:%.c=%.o),$(B)/$(f) $(B)/unit/$(f)): CFLAGS += $(if $(SAN),,-O3)
-# What analyses and prints runs whose spare columns may be empty (model/tables.def) cannot read them.
+# What analyzes and prints runs whose spare columns may be empty (model/tables.def) cannot read them.
 LEAN := $(foreach d,resolve analyze render,$(filter-out src/render/html%,$(wildcard src/$(d)/*.c)))
 $(foreach f,$(LEAN:%.c=%.o),$(B)/$(f) $(B)/unit/$(f)): CFLAGS += -DASSAY_SPARE_HIDDEN
 # With sanitizers the optimizer takes four times as long as everything else: only readers and what they stand on get it.

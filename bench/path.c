@@ -1,4 +1,4 @@
-/* Critical path speed: one input, read and analysed once; the graph, the path and two replays
+/* Critical path speed: one input, read and analyzed once; the graph, the path and two replays
  * timed. usage: path INPUT [WHAT-IF...] */
 #include <stdio.h>
 #include <sys/resource.h>

@@ -79,7 +79,7 @@ def duckdb_of(run):
 def main():
     run = assay.open(str(input_file()))
     print(f"{ROWS:,} kernels; rows a second of processor time", flush=True)
-    row("reading and analysing", *best(lambda: run.sql("select 1 one").to_arrow(), 1))
+    row("reading and analyzing", *best(lambda: run.sql("select 1 one").to_arrow(), 1))
     peers = {} if ALONE else {"sqlite3": sqlite_of(run)}
     if not ALONE and importlib.util.find_spec("duckdb"):
         peers["duckdb"] = duckdb_of(run)

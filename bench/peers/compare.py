@@ -26,7 +26,7 @@ def missing(tool):
 
 
 def theirs(tool, trace):
-    """figures, failed, seconds (loading and analysing, imports not counted); or {"error": ...}."""
+    """figures, failed, seconds (loading and analyzing, imports not counted); or {"error": ...}."""
     p = subprocess.run([python(tool), HERE / f"{tool}_figures.py", trace], capture_output=True, text=True)
     if p.returncode:
         return {"error": (p.stderr.strip().splitlines() or ["it failed"])[-1]}
