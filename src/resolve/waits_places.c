@@ -469,14 +469,24 @@ bool waits_may_be_legacy(const waits *w, uint32_t track)
 	return assay_map_get(&w->perhaps, place_of_device(source, device)) == track;
 }
 
-/* The first context's is 7, and most programs begin with device 0. */
-static bool may_be_numbered_otherwise(const waits *w, uint32_t source, int32_t device)
+/* Sources with a default stream of a known number, as keys. The caller frees. */
+static assay_map find_numbered(const waits *w)
 {
-	bool other = false;
-	for (size_t i = 0; i < w->devices.n; i++)
-		other |= w->devices.p[i].source == source &&
-			 waits_legacy_track(w, source, w->devices.p[i].device) != ASSAY_NO_ROW;
-	return waits_legacy_track(w, source, device) == ASSAY_NO_ROW && (device > 0 || other);
+	assay_map found = {0};
+	for (size_t i = 0; i < w->devices.n; i++) {
+		struct waits_gpu d = w->devices.p[i];
+		if (waits_legacy_track(w, d.source, d.device) != ASSAY_NO_ROW)
+			*assay_map_at(&found, d.source) = 1;
+	}
+	return found;
+}
+
+/* The first context's is 7, and most programs begin with device 0. */
+static bool may_be_numbered_otherwise(const waits *w, const assay_map *numbered, uint32_t source,
+				      int32_t device)
+{
+	return waits_legacy_track(w, source, device) == ASSAY_NO_ROW &&
+	       (device > 0 || assay_map_get(numbered, source) != ASSAY_MAP_ABSENT);
 }
 
 /* CUPTI numbers streams in the order in which they are made, and the default stream of a context is
@@ -484,7 +494,7 @@ static bool may_be_numbered_otherwise(const waits *w, uint32_t source, int32_t d
 void waits_guess_legacy(waits *w)
 {
 	const assay_tables *t = w->t;
-	assay_map listed = {0};
+	assay_map listed = {0}, numbered = find_numbered(w);
 	uint32_t was = w->run->part.source;
 	for (uint32_t i = 0; i < t->stream.n; i++) {
 		w->run->part.source = t->stream.source[i];
@@ -496,7 +506,7 @@ void waits_guess_legacy(waits *w)
 		uint32_t source = assay_track_group(t, k);
 		if (t->track.kind[k] != ASSAY_TRACK_STREAM || source >= w->sources ||
 		    w->is_hip[source] || w->has_calls[source] || !waits_has_number(w, k) ||
-		    !may_be_numbered_otherwise(w, source, (int32_t)t->track.pid[k]) ||
+		    !may_be_numbered_otherwise(w, &numbered, source, (int32_t)t->track.pid[k]) ||
 		    assay_map_get(&listed, k) != ASSAY_MAP_ABSENT ||
 		    assay_map_get(&w->invented, k) != ASSAY_MAP_ABSENT)
 			continue;
@@ -506,6 +516,7 @@ void waits_guess_legacy(waits *w)
 			*slot = k;
 	}
 	assay_map_free(&listed);
+	assay_map_free(&numbered);
 }
 
 /* An address that was several streams' in turn: the last that was made by then, if it was alive.

@@ -15,7 +15,7 @@ import tap  # noqa: E402
 from bombs import BOMBS  # noqa: E402
 from commands import COMMANDS, words  # noqa: E402
 
-SECONDS, BYTES, FILE_MAX = 5.0, 500 << 20, 1 << 20
+SECONDS, BYTES, FILE_MAX = 2.0, 500 << 20, 1 << 20
 USUAL = 0.08  # s, of the page of that trace where these limits were chosen
 
 
