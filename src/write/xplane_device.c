@@ -51,12 +51,6 @@ bool xplane_arg_number(const xplane_writer *w, assay_sid args, const char *key, 
 	return assay_str_f64(assay_str_trim(assay_str_cut(&rest, ',')), out);
 }
 
-static bool is_amd(const xplane_writer *w, uint32_t source, int64_t device)
-{
-	uint32_t row = assay_device_row(w->t, source, device);
-	return row != ASSAY_NO_ROW && assay_device_vendor(w->run, row) == ASSAY_VENDOR_AMD;
-}
-
 struct text {
 	char buf[512]; /* longer than all the details there are */
 	size_t n;
@@ -173,6 +167,7 @@ struct device {
 	const xplane_device *of;
 	uint32_t source;
 	int64_t id, number; /* as the input calls it; of its plane */
+	uint32_t row;       /* of device; ASSAY_NO_ROW */
 	bool amd;
 	assay_map lines; /* low halves of line ids in use */
 };
@@ -465,9 +460,8 @@ static void put_properties(xplane_writer *w, xplane_out *p, const struct device 
 				  assay_text(w->run, m->value[i]));
 		found++;
 	}
-	uint32_t row = found ? ASSAY_NO_ROW : assay_device_row(w->t, d->source, d->id);
-	if (row != ASSAY_NO_ROW)
-		put_device_row(w, p, row);
+	if (!found && d->row != ASSAY_NO_ROW)
+		put_device_row(w, p, d->row);
 }
 
 /* ------------------------------------------------------------------ all devices */
@@ -489,20 +483,25 @@ static int by_weight(const void *a, const void *b)
 
 typedef assay_vec(xplane_stream) stream_list;
 
+/* Rows of gpu by stream, and streams by device (place in devices). */
+struct work {
+	uint32_t *row, *track;
+	size_t *first, *first_track; /* one entry a stream, a device, and one behind the last */
+};
+
 /* Streams that have a line, with the numbers of their lines. */
-static void find_streams(xplane_writer *w, struct device *d, const uint32_t *rows,
-			 const size_t *first, stream_list *streams)
+static void find_streams(xplane_writer *w, struct device *d, const struct work *work,
+			 stream_list *streams)
 {
 	const assay_track_table *t = &w->t->track;
-	for (uint32_t i = 0; i < t->n; i++) {
-		if (t->kind[i] != ASSAY_TRACK_STREAM || t->pid[i] != d->id ||
-		    xplane_source(w, i) != d->source)
-			continue;
+	const size_t *first = work->first, *own = work->first_track + (d->of - w->devices.p);
+	for (size_t n = own[0]; n < own[1]; n++) {
+		uint32_t i = work->track[n];
 		xplane_stream s = {
 			.track = i, .line = t->tid[i], .events = first[i + 1] - first[i]};
 		s.marks = has_marks(w, i);
 		for (size_t k = first[i]; k < first[i + 1] && !s.compute; k++)
-			s.compute = w->t->gpu.kind[rows[k]] == ASSAY_GPU_KERNEL;
+			s.compute = w->t->gpu.kind[work->row[k]] == ASSAY_GPU_KERNEL;
 		if (s.events || s.marks)
 			*assay_push(streams) = s;
 	}
@@ -517,19 +516,18 @@ static void find_streams(xplane_writer *w, struct device *d, const uint32_t *row
 	qsort(streams->p, streams->n, sizeof *streams->p, w->grouped ? by_weight : by_line);
 }
 
-static void put_device(xplane_writer *w, struct device *d, const uint32_t *rows,
-		       const size_t *first)
+static void put_device(xplane_writer *w, struct device *d, const struct work *work)
 {
 	const char *place = assay_printf(&w->scratch, XPLANE_GPU "%" PRId64, d->id);
 	xplane_out p = {.w = w,
 			.base = INT64_MAX,
 			.place = assay_pool_find(&w->run->part.strings, assay_str_of(place))};
 	stream_list streams = {0};
-	find_streams(w, d, rows, first, &streams);
+	find_streams(w, d, work, &streams);
 	for (size_t i = 0; i < streams.n; i++)
 		put_stream(w, &p, d, &streams.p[i],
 			   w->grouped ? (int64_t)i * XPLANE_ROWS_A_STREAM + 1 : 0,
-			   rows + first[streams.p[i].track]);
+			   work->row + work->first[streams.p[i].track]);
 	if (w->grouped)
 		xplane_write_derived(w, &p, streams.p, streams.n, (uint32_t)d->number);
 	xplane_name_group(w, &p);
@@ -543,34 +541,50 @@ static void put_device(xplane_writer *w, struct device *d, const uint32_t *rows,
 	assay_map_free(&d->lines);
 }
 
-/* Rows of gpu by stream; first has one entry a track and one behind the last. */
-static void group_work(xplane_writer *w, uint32_t *rows, size_t *first)
+static uint32_t device_of_stream(const xplane_writer *w, uint32_t track)
+{
+	uint64_t key = (uint64_t)xplane_source(w, track) << 32 | (uint32_t)w->t->track.pid[track];
+	return w->t->track.kind[track] == ASSAY_TRACK_STREAM ? assay_map_get(&w->device_at, key)
+							     : ASSAY_MAP_ABSENT;
+}
+
+static struct work group_work(xplane_writer *w)
 {
 	const assay_gpu_table *g = &w->t->gpu;
-	size_t tracks = w->t->track.n;
-	assay_group_rows(rows, first, NULL, g->n, g->track, tracks);
+	size_t tracks = w->t->track.n, devices = w->devices.n;
+	struct work out = {
+		.row = assay_pages_grow(NULL, g->n * sizeof *out.row + 1),
+		.first = assay_alloc(&w->scratch, (tracks + 1) * sizeof *out.first),
+		.track = assay_alloc(&w->scratch, (tracks + 1) * sizeof *out.track),
+		.first_track = assay_alloc(&w->scratch, (devices + 1) * sizeof *out.first_track)};
+	uint32_t *device = assay_alloc(&w->scratch, (tracks + 1) * sizeof *device);
+	for (uint32_t i = 0; i < tracks; i++)
+		device[i] = device_of_stream(w, i);
+	assay_group_rows(out.track, out.first_track, NULL, tracks, device, devices);
+	assay_group_rows(out.row, out.first, NULL, g->n, g->track, tracks);
 	for (size_t i = 0; i < tracks; i++)
-		assay_sort_spans(rows + first[i], first[i + 1] - first[i], g->ts, g->dur);
+		assay_sort_spans(out.row + out.first[i], out.first[i + 1] - out.first[i], g->ts,
+				 g->dur);
+	return out;
 }
 
 void xplane_write_devices(xplane_writer *w)
 {
-	const assay_track_table *t = &w->t->track;
-	size_t bytes = w->t->gpu.n * sizeof(uint32_t) + 1;
-	uint32_t *rows = assay_pages_grow(NULL, bytes);
-	size_t *first = assay_alloc(&w->scratch, (t->n + 1) * sizeof *first);
+	const assay_tables *t = w->t;
+	struct work work = group_work(w);
 	w->grids = assay_grids_of(w->run, &w->scratch);
-	group_work(w, rows, first);
-	for (uint32_t i = 0; i < t->n; i++)
-		*assay_push(&w->line_of) = t->tid[i];
+	for (uint32_t i = 0; i < t->track.n; i++)
+		*assay_push(&w->line_of) = t->track.tid[i];
 	for (size_t i = 0; i < w->devices.n; i++) {
 		const xplane_device *of = &w->devices.p[i];
 		struct device d = {.of = of,
 				   .source = of->source,
 				   .id = of->id,
 				   .number = of->number,
-				   .amd = is_amd(w, of->source, of->id)};
-		put_device(w, &d, rows, first);
+				   .row = assay_device_row(t, of->source, of->id)};
+		d.amd = d.row != ASSAY_NO_ROW &&
+			assay_device_vendor(w->run, d.row) == ASSAY_VENDOR_AMD;
+		put_device(w, &d, &work);
 	}
-	assay_pages_free(rows);
+	assay_pages_free(work.row);
 }
