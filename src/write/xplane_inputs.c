@@ -196,38 +196,51 @@ static uint64_t put_numbers(xplane_writer *w, xplane_out *p, uint32_t source)
 	return put;
 }
 
+/* Rows of device of an input, by number: a reader meets those with a plane first. */
+static uint32_t *devices_of(xplane_writer *w, uint32_t input, size_t *n)
+{
+	const assay_device_table *d = &w->t->device;
+	assay_vec(uint32_t) own = {0};
+	for (uint32_t i = 0; i < d->n; i++)
+		if (xplane_input_of(w, d->source[i]) == input)
+			*assay_push(&own) = i;
+	int64_t *id = assay_alloc(&w->scratch, (own.n + 1) * sizeof *id);
+	uint32_t *row = assay_alloc(&w->scratch, (own.n + 1) * sizeof *row);
+	for (uint32_t k = 0; k < own.n; k++) {
+		row[k] = k;
+		id[k] = d->id[own.p[k]];
+	}
+	assay_sort_rows(row, own.n, id);
+	for (size_t k = 0; k < own.n; k++)
+		row[k] = own.p[row[k]];
+	*n = own.n;
+	assay_vec_free(&own);
+	return row;
+}
+
 static uint64_t put_devices(xplane_writer *w, xplane_out *p, uint32_t input)
 {
 	const assay_device_table *d = &w->t->device;
 	assay_jsonw list = {.compact = true};
-	uint64_t put = 0;
-	uint32_t *by_id = assay_alloc(&w->scratch, (d->n + 1) * sizeof *by_id);
-	int64_t *id = assay_alloc(&w->scratch, (d->n + 1) * sizeof *id);
-	for (uint32_t i = 0; i < d->n; i++) {
-		by_id[i] = i;
-		id[i] = d->id[i];
-	}
-	assay_sort_rows(by_id, d->n, id); /* a reader meets those with a plane first */
+	size_t n;
+	const uint32_t *row = devices_of(w, input, &n);
 	assay_jsonw_open(&list, NULL, '[');
-	for (uint32_t k = 0; k < d->n; k++) {
-		uint32_t i = by_id[k];
+	for (size_t k = 0; k < n; k++) {
+		uint32_t i = row[k];
 		const assay_sid text[] = {d->name[i], d->vendor[i], d->arch[i]};
 		const int64_t number[] = {d->id[i], d->memory[i], d->units[i], d->warp[i]};
-		if (xplane_input_of(w, d->source[i]) != input)
-			continue;
 		assay_jsonw_open(&list, NULL, '[');
-		for (size_t n = 0; n < ASSAY_COUNT_OF(number); n++)
-			assay_jsonw_i64(&list, NULL, number[n]);
-		for (size_t n = 0; n < ASSAY_COUNT_OF(text); n++)
-			assay_jsonw_str(&list, NULL, assay_text(w->run, text[n]));
+		for (size_t v = 0; v < ASSAY_COUNT_OF(number); v++)
+			assay_jsonw_i64(&list, NULL, number[v]);
+		for (size_t v = 0; v < ASSAY_COUNT_OF(text); v++)
+			assay_jsonw_str(&list, NULL, assay_text(w->run, text[v]));
 		assay_jsonw_close(&list, ']');
-		put++;
 	}
 	assay_jsonw_close(&list, ']');
-	if (put)
+	if (n)
 		xplane_plane_stat(p, ASSAY_S(XPLANE_DEVICES), assay_jsonw_text(&list));
 	assay_jsonw_free(&list);
-	return put;
+	return n;
 }
 
 static uint32_t source_of_input(const xplane_writer *w, uint32_t input)
