@@ -1,30 +1,34 @@
 /* Why devices were idle, and the longest gaps. */
-#include <string.h>
-
 #include "base/fmt.h"
+#include "base/group.h"
 #include "render/place.h"
 #include "render/printout.h"
 
 enum { TOP_GAPS_TEXT = 10, TOP_GAPS_OF_MANY = 5, TOP_GAPS_JSON = 20 };
 
-/* Time of each kind of queue; what no wait edge explains is "other". */
-static void queued_split(const assay_run *run, uint32_t device, int64_t out[ASSAY_QUEUED_COUNT])
-{
-	const assay_gap_table *g = &run->part.t.gap;
-	memset(out, 0, sizeof(int64_t) * ASSAY_QUEUED_COUNT);
-	for (size_t i = 0; i < g->n; i++)
-		if (g->device[i] == device && g->cause[i] == ASSAY_WHY_QUEUED)
-			out[g->queued[i]] += g->dur[i];
-}
-
-void assay_idle_json(assay_jsonw *w, const assay_run *run, uint32_t device)
+assay_idle_index assay_idle_index_of(const assay_run *run, assay_arena *a)
 {
 	const assay_idle_cause_table *c = &run->part.t.idle_cause;
-	int64_t suspicious = 0, queued[ASSAY_QUEUED_COUNT];
+	const assay_gap_table *g = &run->part.t.gap;
+	size_t devices = run->part.t.device_time.n;
+	assay_idle_index x = {.row = assay_alloc(a, (c->n + 1) * sizeof *x.row),
+			      .first = assay_alloc(a, (devices + 1) * sizeof *x.first),
+			      .queued = assay_alloc(a, (devices + 1) * sizeof *x.queued)};
+	assay_group_rows(x.row, x.first, NULL, c->n, c->device, devices);
+	for (size_t i = 0; i < g->n; i++)
+		if (g->cause[i] == ASSAY_WHY_QUEUED && g->device[i] < devices)
+			x.queued[g->device[i]][g->queued[i]] += g->dur[i];
+	return x;
+}
+
+void assay_idle_json(assay_jsonw *w, const assay_run *run, const assay_idle_index *x,
+		     uint32_t device)
+{
+	const assay_idle_cause_table *c = &run->part.t.idle_cause;
+	int64_t suspicious = 0;
 	assay_jsonw_open_flat(w, "idle_causes_ns", '{');
-	for (size_t i = 0; i < c->n; i++) {
-		if (c->device[i] != device)
-			continue;
+	for (size_t k = x->first[device]; k < x->first[device + 1]; k++) {
+		uint32_t i = x->row[k];
 		assay_jsonw_i64(w, assay_why_name[c->cause[i]], c->dur[i]);
 		suspicious += c->suspicious[i];
 	}
@@ -32,10 +36,9 @@ void assay_idle_json(assay_jsonw *w, const assay_run *run, uint32_t device)
 	if (run->in_full && run->part.t.device_time.source[device] >= run->in_full) {
 		assay_jsonw_null(w, "queued_ns"); /* its gaps are not here */
 	} else {
-		queued_split(run, device, queued);
 		assay_jsonw_open_flat(w, "queued_ns", '{');
 		for (int q = 0; q < ASSAY_QUEUED_COUNT; q++)
-			assay_jsonw_i64(w, assay_queued_name[q], queued[q]);
+			assay_jsonw_i64(w, assay_queued_name[q], x->queued[device][q]);
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_i64(w, "suspicious_ns", suspicious);
@@ -149,23 +152,21 @@ void assay_gaps_json(assay_jsonw *w, const assay_run *run)
 }
 
 /* What queued work waited for, as far as wait edges tell. */
-static void print_queued(assay_printout *p, uint32_t device)
+static void print_queued(assay_printout *p, const int64_t queued[ASSAY_QUEUED_COUNT])
 {
 	static const char *const words[ASSAY_QUEUED_COUNT] = {
 		[ASSAY_QUEUED_STREAM_WAIT] = "behind work on another stream",
 		[ASSAY_QUEUED_COPY] = "behind a copy",
 		[ASSAY_QUEUED_OTHER_RANK] = "behind a collective that another rank came late to",
 	};
-	int64_t queued[ASSAY_QUEUED_COUNT];
 	char time[ASSAY_FMT];
-	queued_split(p->run, device, queued);
 	for (int q = 0; q < ASSAY_QUEUED_COUNT; q++)
 		if (words[q] && queued[q])
 			fprintf(p->out, "  %10s         of it %s\n",
 				assay_fmt_time(time, queued[q]), words[q]);
 }
 
-static void print_causes(assay_printout *p, uint32_t device)
+static void print_causes(assay_printout *p, const assay_idle_index *x, uint32_t device)
 {
 	const assay_tables *t = &p->run->part.t;
 	const assay_idle_cause_table *c = &t->idle_cause;
@@ -175,15 +176,16 @@ static void print_causes(assay_printout *p, uint32_t device)
 	fprintf(p->out, "  device %s: idle %s in %s gaps\n", assay_device_label(p, device),
 		assay_fmt_time(time, t->device_time.idle[device]),
 		assay_fmt_count(count, t->device_time.gaps[device]));
-	for (size_t i = 0; i < c->n; i++) {
-		if (c->device[i] != device || !c->dur[i])
+	for (size_t k = x->first[device]; k < x->first[device + 1]; k++) {
+		uint32_t i = x->row[k];
+		if (!c->dur[i])
 			continue;
 		fprintf(p->out, "  %10s %5.1f%%  %-15s ", assay_fmt_time(time, c->dur[i]),
 			assay_percent(c->dur[i], t->device_time.idle[device]),
 			assay_why_name[c->cause[i]]);
 		assay_print_flow(p, 37, assay_why_rows[c->cause[i]].text);
 		if (c->cause[i] == ASSAY_WHY_QUEUED)
-			print_queued(p, device);
+			print_queued(p, x->queued[device]);
 		assay_idle_lines_text(p, device, (assay_why)c->cause[i]);
 		if (c->suspicious[i])
 			fprintf(p->out, "  %10s         of it suspicious: too long for a launch\n",
@@ -263,8 +265,9 @@ void assay_idle_text(assay_printout *p)
 	assay_print_heading(p, "Why the device was idle");
 	size_t shown = assay_print_devices(p);
 	bool all = shown == t->device_time.n;
+	assay_idle_index index = assay_idle_index_of(p->run, &p->scratch);
 	for (uint32_t d = 0; all && d < shown; d++)
-		print_causes(p, d);
+		print_causes(p, &index, d);
 	if (!all)
 		print_all_causes(p);
 	uint32_t gap[TOP_GAPS_TEXT];

@@ -104,8 +104,18 @@ void assay_print_bar(assay_printout *p, const int64_t part[4], int64_t span, int
 /* "2", or "2 (rank 5)". */
 const char *assay_device_label(assay_printout *p, uint32_t device_time);
 
+/* Idle time by row of device_time: rows of idle_cause, and time of each kind of queue, of which
+ * what no wait edge explains is "other". Of the arena. */
+typedef struct assay_idle_index {
+	uint32_t *row;
+	size_t *first; /* into row; one more than there are devices */
+	int64_t (*queued)[ASSAY_QUEUED_COUNT];
+} assay_idle_index;
+assay_idle_index assay_idle_index_of(const assay_run *run, assay_arena *a);
+
 /* Idle time by cause and the longest gaps: the members of one device, and the list. */
-void assay_idle_json(assay_jsonw *w, const assay_run *run, uint32_t device_time);
+void assay_idle_json(assay_jsonw *w, const assay_run *run, const assay_idle_index *x,
+		     uint32_t device_time);
 void assay_gaps_json(assay_jsonw *w, const assay_run *run);
 void assay_idle_text(assay_printout *p);
 /* render/idle_lines.c: where the launching thread was; nothing when the recording has no stacks. */

@@ -145,10 +145,11 @@ static void put_counts(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_close(w, '}');
 }
 
-static void put_devices(assay_jsonw *w, const assay_run *run)
+static void put_devices(assay_jsonw *w, const assay_run *run, assay_arena *scratch)
 {
 	const assay_device_time_table *d = &run->part.t.device_time;
 	const assay_source_table *s = &run->part.t.source;
+	assay_idle_index idle = assay_idle_index_of(run, scratch);
 	assay_jsonw_open(w, "devices", '[');
 	for (size_t i = 0; i < d->n; i++) {
 		assay_jsonw_open(w, NULL, '{');
@@ -171,7 +172,7 @@ static void put_devices(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_i64(w, "total_comm_ns", d->total_comm[i]);
 		assay_jsonw_i64(w, "total_copy_ns", d->total_copy[i]);
 		assay_jsonw_i64(w, "sum_ns", d->sum[i]);
-		assay_idle_json(w, run, (uint32_t)i);
+		assay_idle_json(w, run, &idle, (uint32_t)i);
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
@@ -307,7 +308,7 @@ static void put_report(assay_jsonw *w, const assay_run *run, bool steps)
 	put_run_metrics(w, run, &scratch);
 	put_job(w, run);
 	put_counts(w, run);
-	put_devices(w, run);
+	put_devices(w, run, &scratch);
 	assay_budget_json(w, run);
 	assay_steady_json(w, run);
 	assay_findings_json(w, run);
