@@ -1,28 +1,49 @@
 #include "model/grid.h"
 
+#include "base/map.h"
 #include "base/test.h"
 
-/* Of a device of a source. */
-static bool counts_items(const assay_run *run, uint32_t source, int64_t device)
+static uint64_t key_of(const assay_run *run, uint32_t source, int64_t device)
+{
+	return (uint64_t)assay_group_of(&run->part.t, source) << 32 | (uint32_t)device;
+}
+
+/* Makers of devices, where they are known. The caller frees. */
+static assay_map find_vendors(const assay_run *run)
 {
 	const assay_device_table *d = &run->part.t.device;
-	uint32_t group = assay_group_of(&run->part.t, source);
+	assay_map found = {0};
+	for (size_t i = 0; i < d->n; i++) {
+		assay_vendor vendor = assay_device_vendor(run, i);
+		uint32_t *slot =
+			vendor ? assay_map_at(&found, key_of(run, d->source[i], d->id[i])) : NULL;
+		if (slot && *slot == ASSAY_MAP_ABSENT)
+			*slot = vendor;
+	}
+	return found;
+}
+
+/* Of a device of a source. */
+static bool counts_items(const assay_run *run, const assay_map *vendors, uint32_t source,
+			 int64_t device)
+{
 	if (assay_has_trait(run, source, ASSAY_TRAIT_BLOCKS))
 		return false;
-	for (size_t i = 0; i < d->n; i++)
-		if (d->id[i] == device && assay_group_of(&run->part.t, d->source[i]) == group &&
-		    assay_device_vendor(run, i))
-			return assay_device_vendor(run, i) == ASSAY_VENDOR_AMD;
-	return assay_has_trait(run, source, ASSAY_TRAIT_ROCTX); /* formats that only AMD has */
+	uint32_t vendor = assay_map_get(vendors, key_of(run, source, device));
+	return vendor != ASSAY_MAP_ABSENT
+		       ? vendor == ASSAY_VENDOR_AMD
+		       : assay_has_trait(run, source, ASSAY_TRAIT_ROCTX); /* only AMD's have it */
 }
 
 assay_grids assay_grids_of(const assay_run *run, assay_arena *arena)
 {
 	const assay_track_table *t = &run->part.t.track;
 	uint8_t *items = assay_alloc(arena, t->n + 1);
+	assay_map vendors = find_vendors(run);
 	for (uint32_t i = 0; i < t->n; i++)
 		items[i] = t->kind[i] == ASSAY_TRACK_STREAM &&
-			   counts_items(run, t->source[i], t->pid[i]);
+			   counts_items(run, &vendors, t->source[i], t->pid[i]);
+	assay_map_free(&vendors);
 	return (assay_grids){&run->part.t.gpu, items};
 }
 

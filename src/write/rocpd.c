@@ -68,9 +68,9 @@ static int64_t string_id(rocpd *o, assay_str s)
 static assay_str fact(const rocpd *o, const char *key)
 {
 	const assay_meta_table *m = &o->t->meta;
-	for (size_t i = 0; i < m->n; i++)
-		if (assay_group_of(o->t, m->source[i]) == o->group &&
-		    assay_str_is(assay_text(o->run, m->key[i]), key))
+	assay_sid sid = assay_pool_find(&o->run->part.strings, assay_str_of(key));
+	for (size_t i = 0; sid && i < m->n; i++)
+		if (m->key[i] == sid && assay_group_of(o->t, m->source[i]) == o->group)
 			return assay_text(o->run, m->value[i]);
 	return (assay_str){"", 0};
 }
