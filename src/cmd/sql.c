@@ -247,7 +247,7 @@ static const assay_example sql_examples[] = {
 	 "exposed communication by step and rank"},
 	{"assay sql demo/train.json.gz \"select name, max(dur), op, shapes, call from kernels\"",
 	 "what is behind the slowest kernel"},
-	{"assay sql demo/train.json.gz \"select t, device, sum(bytes) over (partition by device order by ts) held from memory limit 5\"",
+	{"assay sql demo/run \"select t, device, sum(bytes) over (partition by device order by ts) held from memory where device is not null limit 5\"",
 	 "memory over time"},
 	{"assay sql demo/run \"select k.name, k.stream, k.end from gaps g join kernels k on k.end between g.ts - 100000 and g.ts where g.id = (select id from gaps order by dur desc limit 1) order by k.end desc limit 3\"",
 	 "kernels right before the longest gap"},

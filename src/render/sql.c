@@ -217,7 +217,8 @@ bool assay_sql_print(FILE *out, assay_result *r, assay_sql_form form, int room, 
 		[ASSAY_SQL_CSV] = print_csv,
 		[ASSAY_SQL_JSON] = print_json,
 	};
-	return !r->cols || print[form](out, r, room, err) == 0;
+	/* a statement that makes something has no columns: it runs, and nothing is printed */
+	return (r->cols ? print[form](out, r, room, err) : assay_result_next(r, err)) == 0;
 }
 
 /* ---- schema ---- */
@@ -245,9 +246,9 @@ bool assay_sql_schema(FILE *out, const assay_relations *views, const char *name)
 	if (name)
 		return one != NULL;
 	for (size_t i = 0; i < views->view.n; i++)
-		fprintf(out, "%-16s %10zu  %s\n", views->view.p[i].name, views->view.p[i].n,
+		fprintf(out, "%-21s %8zu  %s\n", views->view.p[i].name, views->view.p[i].n,
 			views->view.p[i].doc);
 	for (const assay_sql_view *v = assay_sql_views; v->name; v++)
-		fprintf(out, "%-16s %10s  %s\n", v->name, "", v->doc);
+		fprintf(out, "%-21s %8s  %s\n", v->name, "", v->doc);
 	return true;
 }

@@ -85,6 +85,10 @@ RUN = tap.ROOT / "demo/train.json.gz"
 listed = tap.run("sql", RUN, "--schema", "steps")
 tap.ok("commands of the prompt can be given as a statement", listed[0] == 0 and listed[1].startswith("steps: ") and tap.run("sql", RUN, ".schema steps") == listed, listed)
 tap.ok("all tables too", tap.run("sql", RUN, ".tables") == tap.run("sql", RUN, "--schema"))
+rc, out, err = tap.run("sql", RUN, "-f", "csv", "create table slow as select dur from kernels order by dur desc limit 3; delete from slow where rowid = 1; select count(*) n from slow")
+tap.ok("a table of one's own is made, changed and asked", (rc, out.split()) == (0, ["n", "2"]), (rc, out, err))
+rc, out, err = tap.run("sql", RUN, "create table t(a unique); insert into t values(1), (1)")
+tap.ok("a statement without rows that fails says so", rc == 1 and "UNIQUE" in err, (rc, out, err))
 for name, words, said in (("a table", ["--schema", "stps"], "no table 'stps'"), ("a table of a command", [".schema stps"], "no table 'stps'"), ("a command", [".tbles"], ".tbles is no command")):
     rc, out, err = tap.run("sql", RUN, *words)
     tap.ok(f"{name} that is not there is said and fails", rc == 1 and not out and said in err, (rc, out[:80], err))
