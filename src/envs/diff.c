@@ -43,10 +43,16 @@ static bool agrees(const assay_env_set *set, uint32_t path, assay_sid a, assay_s
 	return x.n != y.n && all_hex(x) && all_hex(y) && !memcmp(x.p, y.p, n);
 }
 
-bool assay_env_deviates(const assay_env_set *set, const assay_env_row *row, size_t doc)
+/* What a snapshot says, with all that counts as the row's a in one. */
+static assay_sid said(const assay_env_set *set, const assay_env_row *row, size_t doc)
 {
 	assay_sid v = assay_env_cell(set, doc, row->path_no);
-	return v != row->a && !(v && row->a && agrees(set, row->path_no, row->a, v));
+	return v && row->a && agrees(set, row->path_no, row->a, v) ? row->a : v;
+}
+
+bool assay_env_deviates(const assay_env_set *set, const assay_env_row *row, size_t doc)
+{
+	return said(set, row, doc) != row->a;
 }
 
 bool assay_env_identical(const assay_env_result *r, assay_env_group g)
@@ -334,10 +340,30 @@ static void compare_path(assay_env_set *set, uint32_t path, int baseline, bool o
 	*assay_push(&out->rows) = row;
 }
 
-static void set_cause(assay_env_result *out, uint32_t row, uint32_t cause)
+/* Snapshots that say the same of the cause say the same of what follows from it. Otherwise a host
+ * whose library alone was replaced would hide behind another host's other release. */
+static bool determines(const assay_env_set *set, const assay_env_row *cause,
+		       const assay_env_row *row)
+{
+	assay_map seen = {0};
+	bool ok = true;
+	for (size_t i = 0; i < set->docs.n && ok; i++) {
+		assay_sid c = said(set, cause, i), v = said(set, row, i);
+		uint32_t *first = assay_map_at(&seen, c);
+		if (!v)
+			continue;
+		if (*first == ASSAY_MAP_ABSENT)
+			*first = c ? v : row->a;
+		ok = *first == v;
+	}
+	assay_map_free(&seen);
+	return ok;
+}
+
+static void set_cause(const assay_env_set *set, assay_env_result *out, uint32_t row, uint32_t cause)
 {
 	assay_env_row *r = &out->rows.p[row];
-	if (row == cause || r->cause)
+	if (row == cause || r->cause || !determines(set, &out->rows.p[cause], r))
 		return;
 	/* never in a circle */
 	for (uint32_t up = cause; up != NONE; up = out->rows.p[up].cause_row)
@@ -355,7 +381,7 @@ static void fold_components(const assay_env_set *set, assay_env_result *out,
 		uint32_t whole = set->paths.p[out->rows.p[i].path_no].component;
 		uint32_t at = whole == NONE ? ASSAY_MAP_ABSENT : assay_map_get(row_of, whole);
 		if (at != ASSAY_MAP_ABSENT)
-			set_cause(out, i, at);
+			set_cause(set, out, i, at);
 	}
 }
 
@@ -366,10 +392,7 @@ static uint64_t split_of(const assay_env_set *set, const assay_env_row *row)
 	uint64_t h = 0;
 	uint32_t next = 0;
 	for (size_t i = 0; i < set->docs.n; i++) {
-		assay_sid v = assay_env_cell(set, i, row->path_no);
-		if (v && row->a && agrees(set, row->path_no, row->a, v))
-			v = row->a;
-		uint32_t *class = assay_map_at(&seen, v);
+		uint32_t *class = assay_map_at(&seen, said(set, row, i));
 		if (*class == ASSAY_MAP_ABSENT)
 			*class = next++;
 		h = assay_hash(class, sizeof *class, h);
@@ -433,7 +456,7 @@ static void fold_versions(const assay_env_set *set, assay_env_result *out, const
 		if (at == NONE && assay_env_outer(row->path))
 			at = row_beside(set, out, row_of, package_of(set, row->path), row);
 		if (at != NONE && assay_env_is_difference(row))
-			set_cause(out, i, at);
+			set_cause(set, out, i, at);
 	}
 }
 
@@ -455,11 +478,11 @@ static void fold_same_file(const assay_env_set *set, assay_env_result *out)
 					      strncmp(one->path, "assay.", 6)))
 				first = k;
 		}
-		set_cause(out, i, first);
+		set_cause(set, out, i, first);
 	}
 }
 
-static void find_causes(assay_env_result *out)
+static void find_causes(const assay_env_set *set, assay_env_result *out)
 {
 	size_t n;
 	const assay_env_follows *rule = assay_env_follow_rules(&n);
@@ -476,7 +499,7 @@ static void find_causes(assay_env_result *out)
 		for (uint32_t i = 0; cause != NONE && i < out->rows.n; i++)
 			if (assay_env_is_difference(&out->rows.p[i]) &&
 			    !fnmatch(rule[e].path, out->rows.p[i].path, 0))
-				set_cause(out, i, cause);
+				set_cause(set, out, i, cause);
 	}
 }
 
@@ -486,7 +509,7 @@ static void fold(const assay_env_set *set, assay_env_result *out)
 	for (uint32_t i = 0; i < out->rows.n; i++)
 		*assay_map_at(&row_of, out->rows.p[i].path_no) = i;
 	fold_components(set, out, &row_of);
-	find_causes(out);
+	find_causes(set, out);
 	fold_versions(set, out, &row_of);
 	fold_same_file(set, out);
 	assay_map_free(&row_of);
@@ -526,9 +549,7 @@ static void find_clusters(assay_env_set *set, assay_env_result *out)
 		s[d].doc = d;
 		for (size_t i = 0; i < out->rows.n; i++) {
 			const assay_env_row *row = &out->rows.p[i];
-			assay_sid v = assay_env_deviates(set, row, d)
-					      ? assay_env_cell(set, d, row->path_no)
-					      : row->a;
+			assay_sid v = said(set, row, d);
 			if (assay_env_is_difference(row))
 				s[d].hash = assay_hash(&v, sizeof v, s[d].hash);
 		}
@@ -765,6 +786,33 @@ TEST(nothing_is_identical_while_something_is_unknown)
 	      assay_env_identical(&r, ASSAY_ENV_HOST));
 	assay_env_result_free(&r);
 	assay_env_set_free(&set);
+	return 0;
+}
+
+/* Four hosts: one has another release with its own library, one only another library. */
+TEST(a_difference_follows_only_from_what_the_same_hosts_differ_in)
+{
+	static const char *const version[] = {"6.4", "6.4", "6.3", "6.4"},
+				 *const hash[][4] = {
+					 {"sha256:aa", "sha256:aa", "sha256:bb", "sha256:aa"},
+					 {"sha256:aa", "sha256:aa", "sha256:bb", "sha256:cc"}};
+	for (int replaced = 0; replaced < 2; replaced++) {
+		assay_env_set set = {0};
+		assay_env_result r;
+		for (int i = 0; i < 4; i++) {
+			char buf[200], name[2] = {(char)('a' + i), 0};
+			snprintf(
+				buf, sizeof buf,
+				ENV("\"rocm\":{\"version\":\"%s\"},\"rocblas\":{\"lib_hash\":\"%s\"}"),
+				version[i], hash[replaced][i]);
+			CHECK(add(&set, name, buf));
+		}
+		assay_env_compare(&set, -1, &r);
+		CHECK(r.rows.n == 2 && !strcmp(r.rows.p[1].path, "rocblas.lib_hash"));
+		CHECK((r.rows.p[1].cause != NULL) == !replaced);
+		assay_env_result_free(&r);
+		assay_env_set_free(&set);
+	}
 	return 0;
 }
 
