@@ -16,12 +16,9 @@ struct diff_args {
 
 static bool word_matches(assay_str word, const assay_env_row *row)
 {
-	bool unknown = row->kind == ASSAY_ENV_UNKNOWN;
-	if (assay_str_is(word, "unknown"))
-		return unknown;
 	if (assay_str_is(word, "absent"))
 		return row->kind == ASSAY_ENV_ABSENT || row->kind == ASSAY_ENV_ADDED;
-	return !unknown &&
+	return row->kind != ASSAY_ENV_UNKNOWN &&
 	       (assay_str_is(word, "any") || assay_str_is(word, assay_env_group_word[row->group]));
 }
 
@@ -51,6 +48,15 @@ static bool words_known(const char *list)
 	return true;
 }
 
+/* Of somebody, whether others know it or not. */
+static bool something_unknown(const assay_env_result *r)
+{
+	uint32_t n = r->unknown;
+	for (int g = 0; g < ASSAY_ENV_GROUPS; g++)
+		n += r->open[g];
+	return n != 0;
+}
+
 static int verdict(const assay_env_result *r, const char *fail_on)
 {
 	if (!fail_on)
@@ -58,6 +64,8 @@ static int verdict(const assay_env_result *r, const char *fail_on)
 	assay_str rest = assay_str_of(fail_on);
 	while (rest.n) {
 		assay_str word = assay_str_cut(&rest, ',');
+		if (assay_str_is(word, "unknown") && something_unknown(r))
+			return EXIT_DIFFERENT;
 		for (size_t i = 0; i < r->rows.n; i++)
 			if (word_matches(word, &r->rows.p[i]))
 				return EXIT_DIFFERENT;

@@ -235,6 +235,13 @@ def _(r):
     assert not any(out["identical"].values()) and out["sentence"] != "identical"
 
 
+@case("diff.fail_on_unknown_takes_what_nobody_knows_and_what_some_of_many_do_not")
+def _(r):
+    dark, a, b = ({"schema_version": "1.1", "rocm": {"version": v}} for v in (None, "6.4", "6.3"))
+    assert [diff(r, *pair, args=("--fail-on", "unknown"))[0] for pair in ((dark, dark), (a, b), (a, a))] == [1, 0, 0]
+    assert diff(r, a, b, dark, args=("--fail-on", "unknown"))[0] == 1
+
+
 @case("diff.fail_on_looks_at_the_named_groups_only")
 def _(r):
     a = r.healthy().probe()
