@@ -8,7 +8,13 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
-enum { SHORTEST_TOKEN = 12, AWS_SECRET = 40, LONGEST_DECODED = 2048, DEEPEST_DECODED = 3 };
+enum {
+	SHORTEST_TOKEN = 12,
+	LETTERS_ALONE = 20,
+	AWS_SECRET = 40,
+	LONGEST_DECODED = 2048,
+	DEEPEST_DECODED = 3
+};
 
 static char upper(char c)
 {
@@ -94,20 +100,36 @@ static bool is_harmless(const char *p, size_t n)
 	return !n || (digits == n && n < 7) || (n == 3 && !memcmp(p, "***", 3));
 }
 
+/* What the word at the beginning is made of. */
+typedef struct shape {
+	size_t n, large, small, digits;
+	size_t piece; /* longest run of letters and digits */
+} shape;
+
+static shape shape_of(const char *p, size_t n, const char *others)
+{
+	shape s = {0};
+	size_t piece = 0;
+	for (; s.n < n && (is_letter(p[s.n]) || is_digit(p[s.n]) || in(p[s.n], others)); s.n++) {
+		s.large += p[s.n] >= 'A' && p[s.n] <= 'Z';
+		s.small += p[s.n] >= 'a' && p[s.n] <= 'z';
+		s.digits += is_digit(p[s.n]);
+		piece = in(p[s.n], others) ? 0 : piece + 1;
+		s.piece = piece > s.piece ? piece : s.piece;
+	}
+	return s;
+}
+
 /* Secret keys of AWS have no prefix, but a length; hashes have one case only, paths begin with a
  * slash. */
 static bool looks_like_aws(const char *p, size_t n)
 {
-	size_t large = 0, small = 0, digits = 0, run = 0;
-	for (; run < n && (is_letter(p[run]) || is_digit(p[run]) || in(p[run], "/+")); run++) {
-		large += p[run] >= 'A' && p[run] <= 'Z';
-		small += p[run] >= 'a' && p[run] <= 'z';
-		digits += is_digit(p[run]);
-	}
-	return run == n && n == AWS_SECRET && *p != '/' && large > 3 && small > 3 && digits;
+	shape s = shape_of(p, n, "/+");
+	return s.n == n && n == AWS_SECRET && *p != '/' && s.large > 3 && s.small > 3 && s.digits;
 }
 
-/* Tokens of well-known makers: a prefix, then a run of letters and digits. */
+/* Tokens of well-known makers: a prefix, then a run of letters and digits; of Hugging Face (34) and
+ * by chance of others, letters of both cases alone. */
 static bool looks_secret(const char *p, size_t n)
 {
 	static const char *const prefixes[] = {
@@ -117,12 +139,9 @@ static bool looks_secret(const char *p, size_t n)
 		"xai-",  "r8_",  "SG.",  "hvs.", "dckr_pat_"};
 	if (looks_like_aws(p, n))
 		return true;
-	size_t letters = 0, digits = 0, run = 0;
-	for (; run < n && (is_letter(p[run]) || is_digit(p[run]) || in(p[run], "-_.")); run++) {
-		letters += is_letter(p[run]);
-		digits += is_digit(p[run]);
-	}
-	if (run < SHORTEST_TOKEN || !digits || letters < 4)
+	shape s = shape_of(p, n, "-_.");
+	bool letters_alone = s.piece >= LETTERS_ALONE && s.large > 3 && s.small > 3;
+	if (s.n < SHORTEST_TOKEN || s.large + s.small < 4 || (!s.digits && !letters_alone))
 		return false;
 	for (size_t i = 0; i < COUNT_OF(prefixes); i++)
 		if (!strncmp(p, prefixes[i], strlen(prefixes[i])))
