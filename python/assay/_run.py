@@ -218,7 +218,7 @@ class Run:
     @property
     def ranks(self) -> Table:
         """Ranks of a job with collectives: who came last, who waited."""
-        return self.sql("select * from ranks")
+        return self["ranks"]
 
     def export(self, folder: Path, format: str = "parquet", tables: Optional[Sequence[str]] = None) -> List[str]:
         """Tables and views as files, one each, that pyarrow or polars writes: "parquet" or "arrow" (IPC); their paths.
@@ -244,8 +244,9 @@ class Run:
         """What to change, the most worth first: "text", "fix", "worth", "evidence", ..."""
         return list(self.report().get("findings", []))
 
-    def diff(self, other: "Run", *options: str) -> Document:
-        """From this run to the other; of a job, open the folder that holds its ranks."""
+    def diff(self, other: Union["Run", Path], *options: str) -> Document:
+        """From this run to the other (or a path); of a job, open the folder that holds its ranks."""
+        other = other if isinstance(other, Run) else open(other)
         if len(self.paths) != 1 or len(other.paths) != 1:
             raise AssayError("diff compares two runs of one path each: open the folder that holds the ranks")
         return document("diff", "--json", *options, *self.paths, *other.paths, good=(0, 1))

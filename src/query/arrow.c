@@ -406,8 +406,10 @@ bool assay_arrow_relation(assay_run *run, const char *name, struct ArrowArrayStr
 	assay_relations_of(&h->rels, run);
 	h->rel = assay_relation_find(&h->rels, name);
 	if (!h->rel) {
+		const assay_sql_view *made = assay_sql_view_find(name);
 		free_holder(h);
-		return assay_fail(err, ASSAY_USAGE, 0, "there is no table '%s'", name);
+		return made ? assay_arrow_sql(run, made->text, out, err)
+			    : assay_fail(err, ASSAY_USAGE, 0, "there is no table '%s'", name);
 	}
 	h->rows = (int64_t)h->rel->n;
 	h->col = assay_alloc(&h->arena, h->rel->cols * sizeof *h->col);

@@ -5,6 +5,7 @@
 
 #include "base/test.h"
 #include "query/reach.h"
+#include "query/sql.h"
 
 typedef struct view_row {
 	const char *view, *table, *filter, *doc;
@@ -278,7 +279,13 @@ const char *assay_relation_name(size_t at)
 	if (at < ASSAY_COUNT_OF(views_def))
 		return views_def[at].view;
 	at -= ASSAY_COUNT_OF(views_def);
-	return at < ASSAY_T_COUNT ? assay_table_infos[at].name : NULL;
+	if (at < ASSAY_T_COUNT)
+		return assay_table_infos[at].name;
+	at -= ASSAY_T_COUNT;
+	const assay_sql_view *v = assay_sql_views;
+	while (at && v->name)
+		v++, at--;
+	return v->name;
 }
 
 /* ---- cells ---- */

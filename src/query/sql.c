@@ -8,7 +8,7 @@
 
 const assay_sql_view assay_sql_views[] = {
 	{"top_kernels",
-	 "SELECT name, count AS total_calls, total AS total_duration, 1.0 * total / count AS average, 100.0 * total / (SELECT sum(total) FROM kernel) AS percentage, class, family FROM kernel ORDER BY total DESC",
+	 "SELECT name, count AS total_calls, total AS total_duration, 1.0 * total / count AS average, 100.0 * total / (SELECT sum(total) FROM kernel WHERE kind = 'kernel') AS percentage, class, family FROM kernel WHERE kind = 'kernel' ORDER BY total DESC",
 	 "kernels by name, those that take most first"},
 	{"ranks",
 	 "SELECT rank.rank AS rank, host, matched, last AS came_last, waited, caused, transfer, why FROM rank ORDER BY caused DESC",
@@ -30,6 +30,14 @@ const assay_sql_view assay_sql_views[] = {
 	 "ranges by name, as `nsys stats` reports them"},
 	{NULL, NULL, NULL},
 };
+
+const assay_sql_view *assay_sql_view_find(const char *name)
+{
+	for (const assay_sql_view *v = assay_sql_views; v->name; v++)
+		if (!strcmp(v->name, name))
+			return v;
+	return NULL;
+}
 
 /* Tables of one's own in memory are fine; files are not. VACUUM INTO attaches, too. */
 static int authorize(void *ctx, int action, const char *a, const char *b, const char *c,

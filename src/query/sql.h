@@ -36,5 +36,6 @@ typedef struct assay_sql_view {
 	const char *name, *text, *doc;
 } assay_sql_view;
 extern const assay_sql_view assay_sql_views[];
+const assay_sql_view *assay_sql_view_find(const char *name);
 
 #endif

@@ -236,15 +236,13 @@ static void put_columns(FILE *out, const assay_relation *v)
 bool assay_sql_schema(FILE *out, const assay_relations *views, const char *name)
 {
 	const assay_relation *one = name ? assay_relation_find(views, name) : NULL;
+	const assay_sql_view *made = name ? assay_sql_view_find(name) : NULL;
 	if (one)
 		put_columns(out, one);
-	for (const assay_sql_view *v = assay_sql_views; name && v->name; v++)
-		if (!strcmp(v->name, name)) {
-			fprintf(out, "%s: %s\n  %s\n", v->name, v->doc, v->text);
-			return true;
-		}
+	if (made)
+		fprintf(out, "%s: %s\n  %s\n", made->name, made->doc, made->text);
 	if (name)
-		return one != NULL;
+		return one || made;
 	for (size_t i = 0; i < views->view.n; i++)
 		fprintf(out, "%-21s %8zu  %s\n", views->view.p[i].name, views->view.p[i].n,
 			views->view.p[i].doc);

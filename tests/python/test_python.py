@@ -105,8 +105,10 @@ def plain():
     run = assay.open(RUN)
     check("columns have their names", run.steps.columns[:3] == ["id", "step", "name"], run.steps.columns)
     check("len() counts rows", len(run.kernels) == sql("select count(*) n from kernels")[0]["n"])
-    wrong = [t for t in ("kernels", "steps", "waits", "gaps", "counters", "scopes", "device", "meta") if run[t].to_dicts() != sql(f"select * from {t}")]
+    wrong = [t for t in ("kernels", "steps", "waits", "gaps", "counters", "scopes", "device", "meta", "top_kernels", "ranks", "cuda_api_sum") if run[t].to_dicts() != sql(f"select * from {t}")]
     check("rows in plain Python are those of SQL", not wrong, wrong)
+    check("run.tables has all that SQL has", set(run.tables) >= {"kernels", "gpu", "top_kernels", "process", "nvtx_sum"}, run.tables)
+    check("kernels alone are the top kernels", {r["class"] for r in run["top_kernels"]} <= {"compute", "communication"})
     check("a limit is kept, and rows are dicts", [r["step"] for r in run.steps.to_dicts(2)] == [0, 1])
     text = str(run.sql("select 1 a, null b, 'x' c"))
     check("print() shows rows", text.split() == ["a", "b", "c", "1", "x"], text)
@@ -129,7 +131,7 @@ def documents():
     check("report() is the program's JSON", "run_metrics" in report)
     check("findings are those of the report", run.findings == report.get("findings", []))
     check("path() takes a what-if", "path" in json.dumps(run.path("gemm*=0.5x")))
-    check("diff() of a run with itself", isinstance(run.diff(run), dict))
+    check("diff() of a run with itself, and with a path", isinstance(run.diff(run), dict) and run.diff(run) == run.diff(RUN))
     check("html() is the page", run.html().lstrip().lower().startswith("<!doctype html"))
     check("outside a recording record() does nothing", not assay.start())
     with assay.record("part") as began:
