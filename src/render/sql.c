@@ -30,8 +30,8 @@ static const char *cell_text(assay_arena *a, const assay_cell *c)
 
 typedef struct grid {
 	FILE *out;
-	assay_arena arena;
-	int cols, room; /* of a terminal; 0: texts are left whole */
+	assay_arena shape, arena; /* of columns, and of rows not printed yet */
+	int cols, room;           /* of a terminal; 0: texts are left whole */
 	int *width;
 	bool *number;                 /* numbers stand on the right */
 	assay_vec(const char *) cell; /* of rows not printed yet */
@@ -85,6 +85,7 @@ static void flush_grid(grid *g)
 	for (size_t i = 0; i < g->cell.n; i += (size_t)g->cols)
 		put_row(g, g->cell.p + i);
 	g->cell.n = 0;
+	assay_arena_reset(&g->arena);
 	fflush(g->out);
 }
 
@@ -99,8 +100,8 @@ static void measure(grid *g, int col, const char *text)
 static void start_grid(grid *g, FILE *out, const assay_result *r, int room)
 {
 	*g = (grid){.out = out, .cols = r->cols, .room = room};
-	g->width = assay_alloc(&g->arena, (size_t)r->cols * sizeof *g->width);
-	g->number = assay_alloc(&g->arena, (size_t)r->cols * sizeof *g->number);
+	g->width = assay_alloc(&g->shape, (size_t)r->cols * sizeof *g->width);
+	g->number = assay_alloc(&g->shape, (size_t)r->cols * sizeof *g->number);
 	for (int i = 0; i < r->cols; i++) {
 		const char *name = assay_fmt_safe(&g->arena, assay_str_of(assay_result_name(r, i)));
 		measure(g, i, name);
@@ -133,6 +134,7 @@ static int print_table(FILE *out, assay_result *r, int room, assay_err *err)
 	flush_grid(&g);
 	assay_vec_free(&g.cell);
 	assay_arena_free(&g.arena);
+	assay_arena_free(&g.shape);
 	return more;
 }
 
@@ -193,7 +195,7 @@ static void json_cell(assay_jsonw *w, const char *name, const assay_cell *c)
 static int print_json(FILE *out, assay_result *r, int room, assay_err *err)
 {
 	(void)room;
-	assay_jsonw w = {0};
+	assay_jsonw w = {.to = out};
 	int more;
 	assay_jsonw_open(&w, NULL, '[');
 	while ((more = assay_result_next(r, err)) == 1) {
@@ -205,7 +207,8 @@ static int print_json(FILE *out, assay_result *r, int room, assay_err *err)
 		assay_jsonw_close(&w, '}');
 	}
 	assay_jsonw_close(&w, ']');
-	fprintf(out, "%s\n", assay_jsonw_text(&w).p);
+	assay_jsonw_flush(&w);
+	fputc('\n', out);
 	assay_jsonw_free(&w);
 	return more;
 }

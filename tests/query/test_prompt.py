@@ -4,6 +4,7 @@ import os
 import pathlib
 import pty
 import select
+import subprocess
 import sys
 import tempfile
 import time
@@ -92,4 +93,15 @@ tap.ok("a statement without rows that fails says so", rc == 1 and "UNIQUE" in er
 for name, words, said in (("a table", ["--schema", "stps"], "no table 'stps'"), ("a table of a command", [".schema stps"], "no table 'stps'"), ("a command", [".tbles"], ".tbles is no command")):
     rc, out, err = tap.run("sql", RUN, *words)
     tap.ok(f"{name} that is not there is said and fails", rc == 1 and not out and said in err, (rc, out[:80], err))
+
+
+def kilobytes(form, rows):
+    """The most memory that printing so many rows takes."""
+    p = subprocess.Popen([tap.ASSAY, "sql", RUN, "-f", form, f"select a.name, b.name from kernels a, kernels b limit {rows}"], stdout=subprocess.DEVNULL)
+    return os.wait4(p.pid, 0)[2].ru_maxrss
+
+
+for form in ("table", "csv", "json"):
+    few, many = kilobytes(form, 1000), kilobytes(form, 200000)
+    tap.ok(f"memory does not grow with the rows that are printed as {form}", many < few + 16000, (few, many))
 tap.done()
