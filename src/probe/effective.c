@@ -174,10 +174,22 @@ static void use_caches(assay_ctx *c)
 	}
 }
 
+static void tell_unresolved(assay_ctx *c, const assay_program *p)
+{
+	const char *names = "";
+	for (size_t i = 0; i < p->unresolved.n; i++)
+		names = assay_printf(c->a, "%s%s%s", names, i ? ", " : "", p->unresolved.p[i]);
+	if (*names)
+		assay_ctx_finding(c, "library-missing",
+				  "%s needs %s, which the loader does not find", p->name, names);
+}
+
 static void run(assay_ctx *c)
 {
-	for (size_t i = 0; i < c->env->programs.n; i++)
+	for (size_t i = 0; i < c->env->programs.n; i++) {
+		tell_unresolved(c, &c->env->programs.p[i]);
 		use_databases(c, &c->env->programs.p[i]);
+	}
 	use_files(c);
 	use_plugins(c);
 	use_caches(c);

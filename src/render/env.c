@@ -106,19 +106,37 @@ static void nvidia_line(const assay_env *e, FILE *out)
 	fprintf(out, e->nvidia.n ? "\n" : "no driver\n");
 }
 
-/* Only what a torch process loads, or what a plain program would get when there is no torch. */
+/* What a torch process loads; without a torch what another program does, or a plain one where there
+ * is none. NULL: nobody loads it. */
+static const assay_file *loaded(const assay_env *e, const assay_lib *lib)
+{
+	if (lib->effective || e->torch.dir)
+		return lib->effective;
+	for (size_t i = 0; i < e->programs.n; i++)
+		for (size_t k = 0; k < e->programs.p[i].libs.n; k++) {
+			const assay_used_file *used = &e->programs.p[i].libs.p[k];
+			if (used->file && !strcmp(used->name, lib->name))
+				return used->file;
+		}
+	return e->programs.n ? NULL : lib->plain;
+}
+
+/* Under whichever name. */
+static bool same_file(const assay_file *a, const assay_file *b)
+{
+	return a->dev == b->dev && a->ino == b->ino;
+}
+
 static void libraries_line(const assay_env *e, FILE *out)
 {
 	bool any = false;
 	start(out, "loads:");
 	for (size_t i = 0; i < e->libs.n; i++) {
 		const assay_lib *lib = &e->libs.p[i];
-		const assay_file *f = lib->effective ? lib->effective
-				      : e->torch.dir ? NULL
-						     : lib->plain;
+		const assay_file *f = loaded(e, lib);
 		const char *version = NULL, *where = "";
 		for (size_t k = 0; f && k < lib->copies.n; k++)
-			if (lib->copies.p[k].file == f) {
+			if (same_file(lib->copies.p[k].file, f)) {
 				version = lib->copies.p[k].version;
 				where = lib->copies.p[k].where;
 			}

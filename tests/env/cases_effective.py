@@ -82,6 +82,7 @@ def _(r):
         r.remove("/opt/rocm/lib/" + n)
     b = r.remove("/opt/rocm/include/hipblaslt").probe()
     assert b["assay"]["effective"]["torch"]["unresolved"] == ["libhipblaslt.so.0"]
+    assert not findings(a, "library-missing") and findings(b, "library-missing") == ["torch needs libhipblaslt.so.0, which the loader does not find"]
     assert "lacks hipBLASLt; torch cannot load it" in diff_json(r, a, b)[1]["sentence"]
 
 
@@ -111,6 +112,7 @@ def _(r):
     r.file("/usr/lib/x86_64-linux-gnu/libcudart.so.12", elf(soname="libcudart.so.12", payload=b"another"))
     used = r.probe()["assay"]["effective"]["jax"]["libraries"]
     assert list(used) == ["cudart"], used
+    assert b"cudart 12.9.79 (wheel)" in r.run().stdout and b"nvrtc 12" not in r.run().stdout, r.run().stdout
     assert used["cudart"]["path"].endswith("/nvidia/cuda_runtime/lib/libcudart.so.12") and used["cudart"]["by"] == "RPATH of xla_cuda_plugin.so", used
 
 
