@@ -1,11 +1,11 @@
 """The assay program: documents (report, diff, path, page) come from it, so that they are what the command
 line gives."""
+import itertools
 import json
 import os
+import pathlib
 import shutil
 import subprocess
-import sys
-import sysconfig
 from typing import Any, Dict, Sequence
 
 
@@ -15,8 +15,9 @@ class AssayError(Exception):
 
 def program() -> str:
     """Path of the assay program: $ASSAY, that of this installation, else the one on PATH."""
-    beside = [os.path.join(d, "assay") for d in (sysconfig.get_path("scripts"), os.path.dirname(sys.executable))]
-    for path in [os.environ.get("ASSAY"), *beside, shutil.which("assay")]:
+    # of a prefix (an environment, ~/.local) bin/ is four folders up, of `pip install --target` one
+    above = itertools.islice(pathlib.Path(os.path.abspath(__file__)).parents, 1, 5)
+    for path in [os.environ.get("ASSAY"), *(str(p / "bin/assay") for p in above), shutil.which("assay")]:
         if path and os.access(path, os.X_OK):
             return path
     raise AssayError("the assay program is not installed beside this package and not on PATH")

@@ -176,9 +176,11 @@ static void print_no_trace(FILE *out, const assay_recorded *r)
 		fprintf(out, "  there is no trace yet\n");
 	else if (r->orphans || r->refused || missed_any(r))
 		fprintf(out, "  there is no trace\n");
+	else if (!r->can_record)
+		fprintf(out,
+			"  there is no trace: libassay_cuda.so and libassay_rocm.so are neither beside the program nor in ../lib/assay\n");
 	else
-		fprintf(out, "  the command was not seen to use a GPU%s: there is no trace\n",
-			r->can_record ? "" : " that a recorder was built for");
+		fprintf(out, "  the command was not seen to use a GPU: there is no trace\n");
 }
 
 void assay_recorded_text(FILE *out, const assay_recorded *r, const assay_run *run)

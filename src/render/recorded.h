@@ -44,7 +44,7 @@ typedef struct assay_recorded {
 	size_t unrecorded_n;
 	const char *note;      /* why a vendor's work cannot be recorded, NULL: it can */
 	const char *why_empty; /* what would explain a trace without work, NULL nothing */
-	bool can_record;       /* there is a recorder in this build */
+	bool can_record;       /* there is a recorder beside the program */
 } assay_recorded;
 
 /* What was recorded, lost, and the next command to type. */

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -98,6 +99,20 @@ def sentences():
         check(f"{what} raises a sentence", words in said, said)
     check("a comment behind a statement is none", run.sql("select 1 a; -- the first").to_dicts() == [{"a": 1}])
     check("a missing file is an OSError", raises(OSError, lambda: assay.open("/nonexistent")))
+
+
+def installed():
+    """The program is found beside the package, however that was installed and whatever PATH says."""
+    for how, site in (("for a user or in an environment", "lib/python3.9/site-packages"), ("with --target", "")):
+        with tempfile.TemporaryDirectory() as prefix:
+            os.makedirs(f"{prefix}/bin")
+            os.makedirs(f"{prefix}/{site}", exist_ok=True)
+            os.symlink(os.environ["ASSAY"], f"{prefix}/bin/assay")
+            shutil.copytree(os.path.join(TOP, "python/assay"), f"{prefix}/{site}/assay")
+            env = {k: v for k, v in os.environ.items() if k != "ASSAY"}
+            p = subprocess.run([sys.executable, "-c", "import assay; print(assay.program())"], capture_output=True, text=True,
+                               env={**env, "PATH": "/usr/bin:/bin", "PYTHONPATH": f"{prefix}/{site}"})
+            check(f"installed {how} it finds its program", p.stdout == f"{prefix}/bin/assay\n", p.stdout + p.stderr)
 
 
 def plain():
@@ -318,6 +333,7 @@ def notebook():
 capsules()
 memory()
 sentences()
+installed()
 plain()
 documents()
 decorated()

@@ -477,6 +477,13 @@ def a_program_without_gpu_runs_as_before():
     assert "not seen to use a GPU" in p.stderr, p.stderr
 
 
+@test
+def a_program_without_its_recorders_says_so():
+    shutil.copy(ASSAY, WORK + "/assay-alone")
+    p = subprocess.run([WORK + "/assay-alone", "record", "-o", WORK + "/alone", "--", "true"], capture_output=True, text=True)
+    assert p.returncode == 0 and "neither beside the program nor in ../lib/assay" in p.stderr, p.stderr
+
+
 def press_ctrl_c(name, times):
     """A recording of a program that sleeps, so often interrupted from its terminal."""
     run = os.path.join(WORK, name)
