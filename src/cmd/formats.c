@@ -42,6 +42,7 @@ static void print_text(void)
 		const assay_writer *w = assay_writers[i];
 		printf("  %-15s %-19s %s; %s\n", w->name, end_of(w), w->about, w->back);
 	}
+	printf("Parquet and Arrow IPC come from Python: assay.open(RUN).export(FOLDER)\n");
 }
 
 /* The tables of docs/formats/README.md. */
