@@ -85,12 +85,14 @@ static size_t drop_brackets(char *s)
 
 const char *assay_fmt_kernel(assay_arena *a, assay_str name, size_t width)
 {
-	static const char anonymous[] = "(anonymous namespace)::";
+	static const char *const anonymous[] = {"(anonymous namespace)::", "<unnamed>::"};
 	if (assay_str_starts(name, "void "))
 		name = (assay_str){name.p + 5, name.n - 5};
 	char *s = assay_dup(a, assay_str_of(assay_fmt_safe(a, name)));
-	for (char *at; (at = strstr(s, anonymous));)
-		memmove(at, at + sizeof anonymous - 1, strlen(at + sizeof anonymous - 1) + 1);
+	for (size_t i = 0; i < sizeof anonymous / sizeof *anonymous; i++)
+		for (char *at; (at = strstr(s, anonymous[i]));)
+			memmove(at, at + strlen(anonymous[i]),
+				strlen(at + strlen(anonymous[i])) + 1);
 	/* copies say their ends in brackets: "Memcpy HtoD (Pinned -> Device)" */
 	size_t n = assay_str_starts(name, "Memcpy ") ? strlen(s) : drop_brackets(s);
 	while (n && s[n - 1] == ' ')
@@ -125,6 +127,9 @@ TEST(kernel_names_lose_what_a_table_cannot_show)
 	CHECK(!strcmp(assay_fmt_kernel(&a, ASSAY_S("bad\x1b[31m\xff"), 60), "bad?[31m?"));
 	CHECK(!strcmp(assay_fmt_kernel(&a, ASSAY_S("a::(anonymous namespace)::f(int)"), 60),
 		      "a::f"));
+	CHECK(!strcmp(
+		assay_fmt_kernel(&a, ASSAY_S("void a::<unnamed>::f<2, a::<unnamed>::T>(int)"), 60),
+		"a::f"));
 	CHECK(!strcmp(assay_fmt_kernel(&a, ASSAY_S(""), 60), "(no name)"));
 	CHECK(!strcmp(assay_fmt_kernel(&a, ASSAY_S("<eval> x"), 60), "<eval> x"));
 	assay_arena_free(&a);
