@@ -6,7 +6,8 @@
 #include "base/test.h"
 #include "model/by_hand.h"
 
-enum { LONGEST = 1000, DEPTH = 64, CLOCKS = 10000 };
+/* Waits that are followed, stretches of one and of all, nanoseconds that clocks may disagree. */
+enum { LONGEST = 1000, DEPTH = 16384, ROWS = 1 << 18, CLOCKS = 10000 };
 
 typedef struct chains {
 	assay_run *run;
@@ -129,7 +130,7 @@ typedef struct stretch {
 } stretch;
 
 /* The thread had not launched it: since its own last wait, if that lies within. */
-static stretch back_to_thread(chains *c, uint32_t wait, uint32_t gpu, int64_t since)
+static stretch back_to_thread(chains *c, uint32_t wait, uint32_t gpu, int64_t since, int64_t start)
 {
 	const assay_wait_table *w = &c->t->wait;
 	uint32_t call = c->t->launch.host[gpu], thread = c->t->host.track[call];
@@ -137,22 +138,23 @@ static stretch back_to_thread(chains *c, uint32_t wait, uint32_t gpu, int64_t si
 	bool inside = own != ASSAY_NO_ROW && own != wait && wait_end(w, own) > since &&
 		      w->blocked[own] > 0;
 	int64_t from = inside ? wait_end(w, own) : since;
-	uint32_t i = put(c, wait, from, c->t->gpu.ts[gpu]);
+	uint32_t i = put(c, wait, from, start);
 	c->t->chain.launch[i] = call;
 	*assay_push(&c->threads) = i;
 	return inside ? (stretch){w->producer_gpu[own], from} : (stretch){ASSAY_NO_ROW, since};
 }
 
-static stretch back_from(chains *c, uint32_t wait, uint32_t gpu, int64_t since)
+/* From where the stretch of the work began, which is its start, or the end of a wait whose clock
+ * is behind. */
+static stretch back_from(chains *c, uint32_t wait, uint32_t gpu, int64_t since, int64_t start)
 {
-	const assay_gpu_table *g = &c->t->gpu;
 	uint32_t held = held_by(c, gpu), call = c->t->launch.host[gpu];
-	int64_t free = held == ASSAY_NO_ROW ? since : assay_gpu_end(g, held);
+	int64_t free = held == ASSAY_NO_ROW ? since : assay_gpu_end(&c->t->gpu, held);
 	if (call != ASSAY_NO_ROW && c->t->host.ts[call] > (free > since ? free : since))
-		return back_to_thread(c, wait, gpu, since);
+		return back_to_thread(c, wait, gpu, since, start);
 	if (free > since)
-		return (stretch){held, g->ts[gpu]};
-	put(c, wait, since, g->ts[gpu]);
+		return (stretch){held, start};
+	put(c, wait, since, start);
 	return (stretch){ASSAY_NO_ROW, since};
 }
 
@@ -167,16 +169,21 @@ static void follow(chains *c, uint32_t wait)
 	int64_t since = thread ? w->ts[wait] : end - w->delayed[wait];
 	for (int depth = 0; depth < DEPTH && gpu != ASSAY_NO_ROW && until > since; depth++) {
 		int64_t start = g->ts[gpu] > since ? g->ts[gpu] : since;
-		end = assay_gpu_end(g, gpu) < until ? assay_gpu_end(g, gpu) : until;
-		if (end <= since || start >= until)
+		start = start < until ? start : until;
+		end = assay_gpu_end(g, gpu);
+		if (end <= since)
 			break;
-		if (until - end > CLOCKS) /* the device was late, or somebody else's */
+		if (until - end > CLOCKS) { /* the device was late, or somebody else's */
 			put(c, wait, end, until);
-		uint32_t i = put(c, wait, start, until - end > CLOCKS ? end : until);
-		c->t->chain.gpu[i] = gpu;
+			until = end;
+		}
+		if (start < until) {
+			uint32_t i = put(c, wait, start, until);
+			c->t->chain.gpu[i] = gpu;
+		}
 		if (start <= since)
 			break;
-		stretch back = back_from(c, wait, gpu, since);
+		stretch back = back_from(c, wait, gpu, since, start);
 		gpu = back.gpu;
 		until = back.until;
 	}
@@ -244,7 +251,7 @@ void assay_wait_chains(assay_run *run)
 			rows[n++] = i;
 	}
 	assay_sort_rows_falling(rows, n, lost);
-	for (size_t k = 0; k < n && k < LONGEST; k++)
+	for (size_t k = 0; k < n && k < LONGEST && c.t->chain.n < ROWS; k++)
 		follow(&c, rows[k]);
 	name_threads(&c);
 	assay_vec_free(&c.threads);
@@ -281,6 +288,40 @@ TEST(a_wait_leads_back_to_the_thread_that_launched_late)
 	CHECK(t->chain.gpu[0] == 1 && t->chain.dur[0] == 385000);
 	CHECK(t->chain.host[1] == op && t->chain.launch[1] == launch && t->chain.ts[1] == 0);
 	CHECK_EQ(t->chain.dur[1], 610000);
+	assay_run_free(run);
+	return 0;
+}
+
+/* n kernels of 1 us, one right after the other, and a wait of a thread for the last of them. */
+static assay_run *wait_behind(uint32_t n, int64_t wait_end)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	run->part.source = assay_add(t, ASSAY_T_source);
+	for (uint32_t i = 0; i < n; i++)
+		assay_hand_gpu(run, "k", i * 1000, 1000, ASSAY_NO_ROW);
+	assay_add(t, ASSAY_T_wait);
+	t->wait.dur[0] = t->wait.blocked[0] = wait_end;
+	t->wait.thread[0] = assay_thread_track(&run->part, 1, 1);
+	t->wait.producer_gpu[0] = n - 1;
+	assay_wait_chains(run);
+	return run;
+}
+
+TEST(a_wait_behind_a_thousand_kernels_is_followed_to_its_start)
+{
+	assay_run *run = wait_behind(1000, 1000 * 1000);
+	const assay_chain_table *c = &run->part.t.chain;
+	CHECK(c->n == 1000 && c->ts[999] == 0 && c->gpu[999] == 0);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_wait_whose_clock_is_behind_the_device_is_followed)
+{
+	assay_run *run = wait_behind(10, 8500);
+	const assay_chain_table *c = &run->part.t.chain;
+	CHECK(c->n == 9 && c->gpu[0] == 8 && c->dur[0] == 500 && c->ts[8] == 0);
 	assay_run_free(run);
 	return 0;
 }

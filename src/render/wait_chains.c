@@ -1,13 +1,14 @@
 #include "render/wait_chains.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/fmt.h"
 #include "base/num.h"
 #include "base/sort.h"
 #include "render/place.h"
 
-enum { NAME_WIDTH = 60 };
+enum { NAME_WIDTH = 60, FEW = 12 };
 
 void assay_chain_index_make(assay_chain_index *x, const assay_run *run)
 {
@@ -50,17 +51,16 @@ uint32_t assay_chain_late_call(const assay_run *run, const assay_chain_index *x,
 	return call < run->part.t.call.n && run->part.t.call.waited[call] > 0 ? call : ASSAY_NO_ROW;
 }
 
-static const char *kernel_text(assay_run *run, uint32_t gpu)
+static const char *kernel_text(assay_arena *a, const assay_run *run, uint32_t gpu)
 {
 	assay_str name = assay_text(run, run->part.t.gpu.name[gpu]);
-	return run->part.t.gpu.kind[gpu] == ASSAY_GPU_KERNEL
-		       ? assay_fmt_kernel(&run->arena, name, NAME_WIDTH)
-		       : assay_fmt_safe(&run->arena, name);
+	return run->part.t.gpu.kind[gpu] == ASSAY_GPU_KERNEL ? assay_fmt_kernel(a, name, NAME_WIDTH)
+							     : assay_fmt_safe(a, name);
 }
 
-static const char *host_text(assay_run *run, uint32_t host)
+static const char *host_text(assay_arena *a, const assay_run *run, uint32_t host)
 {
-	return assay_fmt_safe(&run->arena, assay_text(run, run->part.t.host.name[host]));
+	return assay_fmt_safe(a, assay_text(run, run->part.t.host.name[host]));
 }
 
 static uint32_t stack_of(const assay_run *run, uint32_t host)
@@ -70,41 +70,103 @@ static uint32_t stack_of(const assay_run *run, uint32_t host)
 						 : ASSAY_NO_ROW;
 }
 
-static void print_thread(FILE *out, assay_run *run, uint32_t i)
+static const char *thread_text(assay_arena *a, assay_run *run, uint32_t i)
 {
 	const assay_tables *t = &run->part.t;
 	uint32_t launch = t->chain.launch[i], host = t->chain.host[i];
-	const char *place = assay_place_text(&run->arena, run, stack_of(run, launch));
-	fprintf(out, "thread %" PRId64 " in %s before it called %s%s%s\n",
-		t->track.tid[t->host.track[launch]],
-		host == ASSAY_NO_ROW ? "code that was not recorded" : host_text(run, host),
-		host_text(run, launch), *place ? " at " : "", place);
+	const char *place = assay_place_text(a, run, stack_of(run, launch));
+	return assay_printf(a, "thread %" PRId64 " in %s before it called %s%s%s",
+			    t->track.tid[t->host.track[launch]],
+			    host == ASSAY_NO_ROW ? "code that was not recorded"
+						 : host_text(a, run, host),
+			    host_text(a, run, launch), *place ? " at " : "", place);
+}
+
+static const char *work_text(assay_arena *a, assay_run *run, const assay_chain_index *x,
+			     uint32_t gpu)
+{
+	const assay_tables *t = &run->part.t;
+	uint32_t late = assay_chain_late_call(run, x, gpu);
+	char buf[ASSAY_FMT];
+	const char *text = assay_printf(a, "%s%s on stream %" PRId64,
+					t->gpu.kind[gpu] == ASSAY_GPU_KERNEL ? "kernel " : "",
+					kernel_text(a, run, gpu), t->track.tid[t->gpu.track[gpu]]);
+	return late == ASSAY_NO_ROW ? text
+				    : assay_printf(a, "%s, %s of it for rank %d, which came last",
+						   text, assay_fmt_time(buf, t->call.waited[late]),
+						   t->call.last[late]);
+}
+
+static const char *stretch_text(assay_arena *a, assay_run *run, const assay_chain_index *x,
+				uint32_t i)
+{
+	const assay_chain_table *c = &run->part.t.chain;
+	if (c->launch[i] != ASSAY_NO_ROW)
+		return thread_text(a, run, i);
+	return c->gpu[i] != ASSAY_NO_ROW ? work_text(a, run, x, c->gpu[i])
+					 : "nothing that was recorded";
+}
+
+static void print_stretch(FILE *out, int64_t time, uint64_t times, const char *text)
+{
+	char a[ASSAY_FMT], b[ASSAY_FMT];
+	fprintf(out, "%12s%10s  ", "", assay_fmt_time(a, time));
+	if (times > 1)
+		fprintf(out, "%s x ", assay_fmt_count(b, times));
+	fprintf(out, "%s\n", text);
+}
+
+/* Many stretches: those that read the same are one line, and the longest lines are printed. */
+static void print_longest(FILE *out, assay_arena *a, assay_run *run, const assay_chain_index *x,
+			  uint32_t first, uint32_t end)
+{
+	size_t n = 0, all = end - first;
+	const char **text = assay_alloc(a, all * sizeof *text);
+	int64_t *time = assay_alloc(a, all * sizeof *time), rest = 0;
+	uint32_t *times = assay_alloc(a, all * sizeof *times), shown = 0;
+	uint32_t *row = assay_alloc(a, all * sizeof *row);
+	assay_map seen = {0};
+	for (uint32_t i = first; i < end; i++) {
+		const char *line = stretch_text(a, run, x, i);
+		uint32_t *at = assay_map_at(&seen, assay_hash(line, strlen(line), 0));
+		if (*at == ASSAY_MAP_ABSENT) {
+			*at = row[n] = (uint32_t)n;
+			text[n++] = line;
+		}
+		time[*at] += run->part.t.chain.dur[i];
+		rest += run->part.t.chain.dur[i];
+		times[*at]++;
+	}
+	assay_map_free(&seen);
+	assay_sort_rows_falling(row, n, time);
+	for (size_t k = 0; k < n && k < FEW; k++) {
+		print_stretch(out, time[row[k]], times[row[k]], text[row[k]]);
+		rest -= time[row[k]];
+		shown += times[row[k]];
+	}
+	if (n > FEW) {
+		char buf[ASSAY_FMT];
+		print_stretch(out, rest, 1,
+			      assay_printf(a, "%s others", assay_fmt_count(buf, all - shown)));
+	}
 }
 
 void assay_chain_text(FILE *out, assay_run *run, const assay_chain_index *x, uint32_t wait)
 {
-	const assay_tables *t = &run->part.t;
-	uint32_t end;
-	for (uint32_t i = chain_of(run, x, wait, &end); i < end; i++) {
-		char buf[ASSAY_FMT];
-		uint32_t gpu = t->chain.gpu[i], late = assay_chain_late_call(run, x, gpu);
-		fprintf(out, "%12s%10s  ", "", assay_fmt_time(buf, t->chain.dur[i]));
-		if (t->chain.launch[i] != ASSAY_NO_ROW) {
-			print_thread(out, run, i);
-			continue;
-		}
-		if (gpu == ASSAY_NO_ROW) {
-			fprintf(out, "nothing that was recorded\n");
-			continue;
-		}
-		fprintf(out, "%s%s on stream %" PRId64,
-			t->gpu.kind[gpu] == ASSAY_GPU_KERNEL ? "kernel " : "",
-			kernel_text(run, gpu), t->track.tid[t->gpu.track[gpu]]);
-		if (late != ASSAY_NO_ROW)
-			fprintf(out, ", %s of it for rank %d, which came last",
-				assay_fmt_time(buf, t->call.waited[late]), t->call.last[late]);
-		fprintf(out, "\n");
+	const assay_chain_table *c = &run->part.t.chain;
+	assay_arena scratch = {0};
+	uint32_t end, first = chain_of(run, x, wait, &end);
+	int64_t rest = end > first ? run->part.t.wait.delayed[wait] : 0;
+	if (end - first > FEW)
+		print_longest(out, &scratch, run, x, first, end);
+	for (uint32_t i = first; i < end; i++) {
+		if (end - first <= FEW)
+			print_stretch(out, c->dur[i], 1, stretch_text(&scratch, run, x, i));
+		rest -= c->dur[i];
 	}
+	if (rest > 0)
+		print_stretch(out, rest, 1, "before that, not followed");
+	assay_arena_free(&scratch);
 }
 
 static void put_name(assay_jsonw *j, const char *key, const assay_run *run, uint32_t host)

@@ -19,7 +19,8 @@ void assay_chain_index_free(assay_chain_index *x);
 /* Row of call: the collective that the work is and that another rank was late for; ASSAY_NO_ROW. */
 uint32_t assay_chain_late_call(const assay_run *run, const assay_chain_index *x, uint32_t gpu);
 
-/* Below a wait, last stretch first; nothing when it was not followed. */
+/* Below a wait, last stretch first; nothing when it was not followed. The text of many stretches
+ * is a sum of those that read the same, longest first. */
 void assay_chain_text(FILE *out, assay_run *run, const assay_chain_index *x, uint32_t wait);
 void assay_chain_json(assay_jsonw *j, assay_run *run, const assay_chain_index *x, uint32_t wait);
 
