@@ -43,7 +43,8 @@ static bool shard_by_launcher(const char *text, assay_shard *shard)
 		return place_as_shard(&p, count, shard);
 	assay_say_on("assay report: no launcher says which shard this is; looked for");
 	for (size_t i = 0; i < assay_launcher_count; i++)
-		assay_say_on("%s %s", i ? "," : "", assay_launchers[i].rank);
+		assay_say_on("%s %s of %s", i ? "," : "", assay_launchers[i].rank,
+			     assay_launchers[i].size);
 	fputc('\n', stderr);
 	return false;
 }

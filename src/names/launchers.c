@@ -113,6 +113,9 @@ TEST(the_innermost_launcher_of_many_says_the_place)
 	CHECK(PLACE("SLURM_ARRAY_TASK_ID=9", "SLURM_ARRAY_TASK_COUNT=4", "SLURM_ARRAY_TASK_MIN=0",
 		    "SLURM_ARRAY_TASK_STEP=3"));
 	CHECK(p.rank == 3 && p.size == 4);
+	CHECK(PLACE("SLURM_PROCID=0", "SLURM_NTASKS=4", "SLURM_ARRAY_TASK_ID=5",
+		    "SLURM_ARRAY_TASK_COUNT=8"));
+	CHECK(p.rank == 5 && p.size == 8);
 	CHECK(PLACE("SLURM_PROCID=5", "SLURM_STEP_NUM_TASKS=8", "SLURM_NTASKS=64") && p.size == 8);
 	return 0;
 }
