@@ -180,8 +180,8 @@ static void warn_missing(struct merging *m)
 	const char *which = missing_shards(m, &n);
 	if (n)
 		assay_warn(m->run, "missing_shard",
-			   "%zu of %zu shards are missing (%s): their ranks are not in the report",
-			   n, m->file.p[0].head.shards, which);
+			   "%zu of %zu shards %s missing (%s): their ranks are not in the report",
+			   n, m->file.p[0].head.shards, n == 1 ? "is" : "are", which);
 }
 
 static void keep_operands(struct merging *m)

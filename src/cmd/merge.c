@@ -33,7 +33,8 @@ int assay_cmd_merge_shards(char **files, int n, int64_t steps, const char *rates
 	if (!run)
 		return assay_cmd_status(&err);
 	if (m.out.repeated)
-		assay_say("assay: %zu shards are given twice; each is taken once", m.out.repeated);
+		assay_say("assay: %zu shard%s given twice; each is taken once", m.out.repeated,
+			  m.out.repeated == 1 ? " is" : "s are");
 	return report_show_run(show, run, m.out.operands);
 }
 

@@ -91,6 +91,7 @@ def check_lost(where, job, parts):
     code, out, err = assay("merge", some, "--json")
     r = json.loads(out)
     tap.ok("lost shards are named", code == 0 and any("2 of 6 shards are missing (1, 4)" in w for w in r["run_metrics"]["warnings"]), err)
+    tap.ok("the first screen names them", "2 of 6 shards are missing (1, 4)" in assay("merge", some)[1])
     kept = [x["path"] for x in r["inputs"]]
     one = json.loads(assay("report", "--json", *sorted(kept, key=lambda p: int(p.split("rank")[1].split(".")[0])))[1])
     differs = [k for k in one if k not in ("run_metrics", "warnings") and one[k] != r[k]]
