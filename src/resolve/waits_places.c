@@ -77,7 +77,10 @@ static int64_t ordinal_at(const waits *w, uint32_t source, uint32_t thread, uint
 		return -1;
 	if (m)
 		return m->value;
-	return tells_device(w, source, key) && w->from_start[source] ? 0 : -1;
+	bool since_start =
+		source < w->sources &&
+		(w->has_calls[source] || assay_has_trait(w->run, source, ASSAY_TRAIT_FROM_START));
+	return since_start && tells_device(w, source, key) ? 0 : -1;
 }
 
 static int64_t time_of_key(uint64_t key)
@@ -428,7 +431,11 @@ waits_device waits_device_of(const waits *w, uint32_t source, uint32_t thread, u
 	if (w->only_device[source] >= 0) /* a call may mean one that did nothing */
 		return (waits_device){w->only_device[source], w->listed[source] != 1};
 	const assay_mark *m = assay_mark_before(&w->launched, thread, key);
-	return (waits_device){m ? (int32_t)m->value : -1, true};
+	const assay_mark *choice = assay_mark_before(&w->chosen, thread, key);
+	const assay_mark *dark = assay_mark_before(&w->dark, source, key);
+	bool since = m && w->tells_device[source] && (!choice || choice->key < m->key) &&
+		     (!dark || dark->key < m->key);
+	return (waits_device){m ? (int32_t)m->value : -1, !since};
 }
 
 waits_device waits_device_awaited(const waits *w, uint32_t source, const assay_sweep_rec *r)

@@ -274,6 +274,33 @@ TEST(an_agent_is_not_the_device_of_the_same_number)
 	return 0;
 }
 
+/* A thread that copies between devices, or launches, on device 2, waits for its device and chooses
+ * another one later; the recording may have begun at any time. */
+static uint8_t class_before_choice(const char *name, int32_t kind)
+{
+	row rows[] = {
+		{name, "\"stream\": \"0x0\"", 2, 0, 15000, 60000, 0, 0, 0, 0, 0},
+		{"hipDeviceSynchronize", "\"retval\": \"0\"", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipSetDevice", "\"deviceId\": 1", 0, 0, 0, 0, 0, 0, 0, 0, 0},
+		{"hipLaunchKernel", S1, 1, 1, 85000, 90000, 0, 0, 0, 0, 0},
+	};
+	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	run->part.t.gpu.kind[0] = (uint8_t)kind;
+	run->part.t.host.dur[1] = 65000 - run->part.t.host.ts[1];
+	assay_waits(run);
+	const assay_wait_table *t = &run->part.t.wait;
+	uint8_t class = t->producer_gpu[0] == 0 ? t->class[0] : ASSAY_WAIT_CLASS_COUNT;
+	assay_run_free(run);
+	return class;
+}
+
+TEST(a_thread_need_not_be_on_device_0_where_the_recording_begins)
+{
+	CHECK_EQ(class_before_choice("hipMemcpyPeerAsync", ASSAY_GPU_MEMCPY), ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(class_before_choice("hipLaunchKernel", ASSAY_GPU_KERNEL), ASSAY_WAIT_IS_EXACT);
+	return 0;
+}
+
 TEST(a_thread_has_a_default_stream_of_its_own_on_each_device)
 {
 	static const row rows[] = {
@@ -629,17 +656,18 @@ TEST(an_address_is_the_last_stream_s_that_was_made_there_though_no_end_of_the_fi
 	return 0;
 }
 
-/* A thread of which no choice of a device is known waits for its device; before: the recording
- * began when work ran already. */
-static uint8_t class_of_unchosen(bool before)
+/* A thread of which no choice of a device is known waits for its device, in a recording of such a
+ * source. */
+static uint8_t class_of_unchosen(uint32_t traits)
 {
 	const row rows[] = {
-		{before ? NULL : "hipGetDevice", "", 1, 3, 1000, before ? 66000 : 0, 0, 0, 0, 1, 0},
+		{"hipGetDevice", "", 0, 0, 0, 0, 0, 0, 0, 1, 0},
 		{"hipSetDevice", "\"deviceId\": 0", 0, 0, 0, 0, 0, 0, 0, 1, 0},
 		{"hipLaunchKernel", "\"stream\": \"0x100\"", 0, 1, 45000, 68000, 0, 0, 0, 1, 0},
 		{"hipDeviceSynchronize", "", 0, 0, 0, 0, 0, 0, 0, 0, 0},
 	};
 	assay_run *run = run_of(rows, ASSAY_COUNT_OF(rows));
+	run->part.t.source.traits[0] = traits;
 	list_device(run, 0);
 	list_device(run, 1);
 	assay_waits(run);
@@ -650,8 +678,8 @@ static uint8_t class_of_unchosen(bool before)
 
 TEST(a_thread_may_have_chosen_its_device_before_the_recording)
 {
-	CHECK_EQ(class_of_unchosen(false), ASSAY_WAIT_IS_EXACT);
-	CHECK_EQ(class_of_unchosen(true), ASSAY_WAIT_IS_LIKELY);
+	CHECK_EQ(class_of_unchosen(ASSAY_TRAIT_FROM_START), ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(class_of_unchosen(0), ASSAY_WAIT_IS_LIKELY);
 	return 0;
 }
 

@@ -560,6 +560,28 @@ def chosen():
     return t, t.until("DeviceSynchronize", 405), "exact", None, k
 
 
+def before_choice(form, thread):
+    """Another choice comes later: they are recorded."""
+    t = Trace(form, devices=2)
+    t.launch(t.stream(device=0, made=True), 150, 395, thread=1)
+    k = t.launch(t.stream(device=1, made=True), 180, 400, thread=thread)
+    sync = t.until("DeviceSynchronize", 405)
+    t.call("SetDevice", deviceId=0)
+    return t, sync, k
+
+
+@line("until it chooses on that of its last kernel")
+def last_kernel():
+    t, sync, k = before_choice("kineto_hip", 0)
+    return t, sync, "exact", None, k
+
+
+@line("on device 0, but only where the recording began with the process")
+def nothing_chosen():
+    t, sync, k = before_choice("kineto_hip", 1)
+    return t, sync, "likely", "guessed_place", k
+
+
 @line("other work launched before (before the event's record, where that is known)")
 def launched_after_the_record():
     t = Trace()
