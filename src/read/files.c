@@ -374,8 +374,9 @@ static bool read_all(struct reading *r, const char *first_path, assay_err *err)
 				*err = r->found.file.p[i].err;
 			return false;
 		}
-	return assay_fail(err, ASSAY_UNKNOWN, 0, "%s holds no file that assay can read",
-			  first_path);
+	const char *why = r->found.file.n ? r->found.file.p[0].err.text : "";
+	return assay_fail(err, ASSAY_UNKNOWN, 0, "%s holds no file that assay can read%s%s",
+			  first_path, *why ? "; " : "", why);
 }
 
 /* held: most runs that were there at a time, beside the one that is filled. */
