@@ -268,6 +268,9 @@ static void print_doubt(FILE *out, const assay_wait_table *w, uint32_t i)
 		fputc(*p == '_' ? ' ' : *p, out);
 }
 
+/* A call that makes a stream wait returns within some microseconds. */
+enum { LONG_CALL = 20000 };
+
 static void print_notes(FILE *out, assay_run *run, const steps *on, uint32_t i)
 {
 	const assay_wait_table *w = &run->part.t.wait;
@@ -280,6 +283,8 @@ static void print_notes(FILE *out, assay_run *run, const steps *on, uint32_t i)
 		fprintf(out, "%srank %d", take(&sep), run->part.t.source.rank[source]);
 	if (step >= 0)
 		fprintf(out, "%sstep %" PRId64, take(&sep), step);
+	if (w->blocked[i] < 0 && w->dur[i] >= LONG_CALL)
+		fprintf(out, "%s%s in the call", take(&sep), assay_fmt_time(buf, w->dur[i]));
 	if (w->satisfied[i] == 1)
 		fprintf(out, "%salready done", take(&sep));
 	if (w->flags[i] & ASSAY_WAIT_SAME_STREAM)
