@@ -62,10 +62,11 @@ function stretchText(data, { gpu, host, launch, lastRank, waited }) {
 	return [spanLink(data, gpu), waited > 0 ? `, ${formatTime(waited)} of it for rank ${lastRank}, which came last` : ""];
 }
 
-// The chain as a list; null when the wait was not followed.
+// The chain as a list; null when the wait was not followed. It may have thousands of stretches: those behind the first are made when asked for.
 export function chainList(data, wait) {
-	const items = chainOf(data, wait).map((s) => el("li", {}, el("b", {}, formatTime(s.dur)), " ", ...stretchText(data, s)));
-	const rest = items.slice(FEW);
-	return items.length ? el("div.chain", {}, el("p.muted", {}, "Why the wait lasted, from its end back:"), el("ol", {}, ...items.slice(0, FEW)),
-		rest.length ? el("details", {}, el("summary", {}, `${formatCount(rest.length)} more before that`), el("ol", { start: FEW + 1 }, ...rest)) : null) : null;
+	const chain = chainOf(data, wait), rest = chain.slice(FEW), more = el("ol", { start: FEW + 1 });
+	const item = (s) => el("li", {}, el("b", {}, formatTime(s.dur)), " ", ...stretchText(data, s));
+	const fill = () => more.children.length || more.append(...rest.map(item));
+	return chain.length ? el("div.chain", {}, el("p.muted", {}, "Why the wait lasted, from its end back:"), el("ol", {}, ...chain.slice(0, FEW).map(item)),
+		rest.length ? el("details", { ontoggle: fill }, el("summary", {}, `${formatCount(rest.length)} more before that`), more) : null) : null;
 }

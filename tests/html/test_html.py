@@ -117,6 +117,17 @@ def chains_of(waits):
     return sorted((r for r in rows if r), key=str)
 
 
+def check_long_chain(driver, length):
+    """Only the first stretches are in the details, until somebody asks for more."""
+    listed = 'document.querySelectorAll(".chain li").length'
+    few = driver.execute_script(f"""
+        const d = assay.data, wait = Array.from({{ length: d.wait.n }}, (_, i) => i).find((i) => chainOf(d, i).length === arguments[0]);
+        assay.timeline.select(d.wait.host[wait], true);
+        return {listed};""", length)
+    driver.execute_script('document.querySelector(".chain details").open = true')
+    tap.ok(f"a chain of {length} stretches is listed when it is opened", few < length and until(driver, f"{listed} === {length}"), few)
+
+
 def check_chains(driver, folder):
     """Why waits lasted, against waits --chains --json; arrows of a chain over three streams."""
     cases = tap.ROOT / "tests/cases/waits"
@@ -129,6 +140,8 @@ def check_chains(driver, folder):
             return Array.from({ length: d.wait.n }, (_, i) => chainOf(d, i)).filter((c) => c.length).map((c) =>
                 c.map((s) => [s.dur, s.launch >= 0 ? name(s.host) : name(s.gpu), name(s.launch), s.lastRank, s.waited]));""")
         tap.ok(f"{len(want)} chains of waits equal --json ({name})", good and want and sorted(got, key=str) == want, err)
+        if name == "run":
+            check_long_chain(driver, max(map(len, want)))
     shown = driver.execute_script("""
         const d = assay.data, t = assay.timeline, name = (span) => d.texts[d.name[span]];
         t.select(d.name.findIndex((n) => d.texts[n] === "hipStreamSynchronize"), true);
