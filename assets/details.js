@@ -251,7 +251,7 @@ export function details(data, timeline, span) {
 	given.classList.add("given");
 	const named = span < data.first_gap, name = spanName(data, span), short = named ? shortName(name) : name;
 	return el("div.selection", {},
-		el("div.head", {}, el("h3.name", { title: name }, elided(short, 60, 16)), ...(named ? siblings(timeline) : []),
+		el("div.head", {}, el("h3.name", { title: name }, elided(short, 60, short.length - 16)), ...(named ? siblings(timeline) : []),
 			copyButton("Copy", "copy these facts as text", () => `${name}\n${factsText(facts)}\n${factsText(given)}`.trimEnd() + "\n")),
 		short === name ? null : el("p.whole", { title: name }, name),
 		facts,

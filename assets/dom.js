@@ -43,10 +43,10 @@ export function swatch(colour) {
 	return el("span.swatch", { style: { background: `var(${colour})` }, "aria-hidden": "true" });
 }
 
-// A name whose middle gives way where there is no room, if it has more letters than `most`: what tells names apart often
-// stands at their ends. tail: letters that stay.
-export function elided(name, most = 30, tail = 10) {
-	return name.length <= most ? name : el("span.elided", {}, el("span", {}, name.slice(0, -tail)), name.slice(-tail));
+// A name that gives way where there is no room, if it has more letters than `most`: first in front of letter `at`, for what
+// tells names apart often stands at their ends, then at its end.
+export function elided(name, most = 30, at = name.length - 10) {
+	return name.length <= most ? name : el("span.elided", {}, el("span", {}, name.slice(0, at)), el("span", {}, name.slice(at)));
 }
 
 // Stripes of one colour on another.

@@ -56,7 +56,7 @@ function laneLabel(t, g, above) {
 		el("button.title", {
 			type: "button", title: `${g.title}: ${formatCount(g.spans)} events. Press to fold or unfold; drag, or Alt and an arrow, to move.`,
 			"aria-expanded": String(!g.flat), onclick: change("flat"), onpointerdown: (e) => dragLane(t, g, e), onkeydown: (e) => laneKey(t, g, e),
-		}, g.holds && above?.whose === g.whose && above.rank === g.rank ? el("span.more-of", {}, g.holds) : el("span", {}, elided(g.title, 20, 14))),
+		}, g.holds && above?.whose === g.whose && above.rank === g.rank ? el("span.more-of", {}, g.holds) : el("span", {}, elided(g.title, 20, g.title.length - 14))),
 		el("span.tools", {},
 			tool(g.pinned ? "↓" : "↑", `${g.pinned ? "unpin" : "pin to the top"}: ${g.title}`, change("pinned")),
 			tool("×", `hide: ${g.title}`, change("hidden"))));

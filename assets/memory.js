@@ -15,7 +15,7 @@ const CURVES = ["--telemetry", "--compute", "--comm", "--cause-host-data"], MOST
 // One chart a device: what allocations add up to, and what telemetry saw.
 function curves(data) {
 	const all = data.series.filter((s) => /^(held_bytes|mem_used_bytes)$/.test(s.name) && s.n > 1 && data.sources[data.tracks[s.track]?.source]?.clock !== "nowhere");
-	const byDevice = Map.groupBy ? Map.groupBy(all, (s) => seriesTitle(data, s).split(" · ")[0]) : new Map([["", all]]);
+	const byDevice = Map.groupBy(all, (s) => seriesTitle(data, s).split(" · ")[0]);
 	const shown = [...byDevice].slice(0, MOST_DEVICES), left = byDevice.size - shown.length;
 	return [...shown.flatMap(([device, list]) => {
 		const lines = list.map((s, i) => [s, CURVES[i % CURVES.length]]);

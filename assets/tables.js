@@ -4,17 +4,36 @@ import { copyButton } from "./copy.js";
 import { el, elided } from "./dom.js";
 import { decoded, formatCount } from "./format.js";
 
-const FIRST_ROWS = 20, LOOKED_THROUGH = 20000, LONG_TITLE = 18;
+const FIRST_ROWS = 20, LOOKED_THROUGH = 20000, LONG_TITLE = 18, NAME_HEAD = 20, NAME_TAIL = 10; // the last two: letters of a name that find room
 const KINDS = ["number", "wide", "words", "name", "minor", "spare"], ON_HEADS = ["number", "minor", "spare"];
 
-// A cell; of a name the longest text in it may give way.
-function cell(c, row) {
-	const made = el(`td${KINDS.filter((k) => c[k]).map((k) => `.${k}`).join("")}`, {}, c.show(row)), texts = document.createTreeWalker(made, NodeFilter.SHOW_TEXT);
+const cell = (c, row) => el(`td${KINDS.filter((k) => c[k]).map((k) => `.${k}`).join("")}`, {}, c.show(row));
+
+function longestText(cell) {
+	const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
 	let longest = null;
-	while (c.name && texts.nextNode())
+	while (texts.nextNode())
 		longest = texts.currentNode.length > (longest?.length ?? 0) ? texts.currentNode : longest;
-	longest?.replaceWith(elided(longest.data));
-	return made;
+	return longest;
+}
+
+// The longest text of each cell gives way in its middle; of several that would look the same then, what all of them begin with.
+function elideNames(cells) {
+	const texts = cells.map(longestText).filter(Boolean), ends = (name) => name.slice(0, NAME_HEAD) + name.slice(-NAME_TAIL);
+	const alike = Map.groupBy(new Set(texts.map((t) => t.data)), ends), at = new Map([...alike].map(([key, names]) => [key, sharedWords(names)]));
+	for (const text of texts) {
+		const key = ends(text.data);
+		text.replaceWith(elided(text.data, NAME_HEAD + NAME_TAIL, alike.get(key).length > 1 ? at.get(key) : undefined));
+	}
+}
+
+// How many letters all names begin with, up to the word in which they part.
+function sharedWords([first, ...others]) {
+	let n = first.length;
+	for (const name of others)
+		while (!name.startsWith(first.slice(0, n)))
+			n--;
+	return first.slice(0, n).search(/[A-Za-z0-9]*$/);
 }
 
 // On a phone what a row is about stands first, since the rest of the table is out of view there.
@@ -58,6 +77,7 @@ export function makeTable(all, rows, options = {}) {
 		ordered = sort >= 0 ? [...kept].sort(compare) : kept;
 		body.replaceChildren(...ordered.slice(0, limit).map((row) =>
 			el("tr", {}, ...columns.map((c) => cell(c, row)))));
+		columns.forEach((c, i) => c.name && elideNames([...body.rows].map((r) => r.cells[i])));
 		heads.forEach((h, i) => h.setAttribute("aria-sort", i !== sort ? "none" : rising ? "ascending" : "descending"));
 		more.hidden = ordered.length <= limit;
 		more.textContent = `Show all ${formatCount(ordered.length)} rows`;

@@ -65,6 +65,28 @@ def check_names(driver):
     tap.ok("parts of a bucket stand in a table of their own and sum to it", parts[0] == 2 and parts[1] > 3 and math.isclose(parts[2], parts[3], rel_tol=1e-6), parts)
 
 
+SEEN = """
+    const seen = (node, right) => {
+        const range = document.createRange();
+        return [...node.data].filter((_, i) => { range.setStart(node, i); range.setEnd(node, i + 1); return range.getBoundingClientRect().right <= right + 0.5; }).join("");
+    };
+    const texts = (cell) => { const walk = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), out = []; while (walk.nextNode()) out.push(walk.currentNode); return out; };
+    const shown = (cell) => texts(cell).map((t) => seen(t, t.parentNode.getBoundingClientRect().right)).join("…");
+    return [...document.querySelectorAll(arguments[0])].map((c) => [c.textContent, shown(c)]);"""
+
+
+def check_alike_names(driver):
+    """GEMMs of one library begin and end alike: what is seen of them is where they differ. Where a table leaves room, nothing is cut."""
+    driver.set_window_size(1280, 800)
+    names = driver.execute_script(SEEN, ".bench > .details .table:first-child td.name")
+    tap.ok("names that begin and end alike are told apart by what is seen of them", len({s for _, s in names}) == len(names) > 4 and any(len(s) < len(whole) for whole, s in names), names)
+    room = driver.execute_script("const [a, b] = [...document.querySelectorAll('.bench > .details .columns > .table')].map((t) => t.getBoundingClientRect().right); return [a, b, innerWidth]")
+    tap.ok("and the table beside them stays in view", room[0] < room[1] <= room[2], room)
+    open_tab(driver, "operators")
+    names = driver.execute_script(SEEN, "#operators .table:first-of-type td.name")
+    tap.ok("no name is cut in a table that leaves room", len(names) > 10 and all(s.replace("…", "") == whole for whole, s in names), [n for n in names if n[0] != n[1].replace("…", "")])
+
+
 def check_environment(driver):
     """What the snapshot complains of stands first, then its facts by what they are about, devices by their members."""
     env = json.loads((tap.ROOT / "demo/run/env.json").read_text())
@@ -144,6 +166,8 @@ def main():
             check_environment(driver)
             check_flame_in_address(driver)
             check_stack_flame(driver)
+            load(driver, write(folder, "jax.html", tap.ROOT / "tests/xplane/jax.xplane.pb.gz")[0])
+            check_alike_names(driver)
             tap.ok("nothing failed on the console", not console(driver))
         finally:
             driver.quit()
