@@ -120,7 +120,7 @@ typedef struct assay_sweep_rec {
 	int32_t device;  /* of the stream or call; -1 unknown */
 	uint32_t flags;
 	uint8_t op;
-	uint8_t said; /* WAIT, EVENT_SYNC: class the file gives it, plus one; 0 none */
+	uint8_t said; /* of waits for events and streams: class the file gives, plus one; 0 none */
 } assay_sweep_rec;
 
 typedef struct assay_sweep_stream {

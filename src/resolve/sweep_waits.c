@@ -682,7 +682,9 @@ void sweep_stream_sync(assay_sweep *s, const assay_sweep_rec *r)
 	    w.class == ASSAY_WAIT_IS_EXACT)
 		doubt(&w, ASSAY_WAIT_BY_EMPTY);
 	finish_host(s, &w);
-	stream_edges(s, p, r, put_wait(s, NULL, &w));
+	uint32_t wait = put_wait(s, NULL, &w);
+	if (r->said != ASSAY_WAIT_IS_AMBIGUOUS + 1) /* the stream is one of several that fit */
+		stream_edges(s, p, r, wait);
 }
 
 void sweep_device_sync(assay_sweep *s, const assay_sweep_rec *r)

@@ -78,7 +78,8 @@ void waits_rec_hear(waits *w, assay_sweep_rec *r, const waits_args *a)
 	bool asks = r->op == ASSAY_OP_WAIT || r->op == ASSAY_OP_EVENT_SYNC;
 	bool nothing =
 		a->said > ASSAY_WAIT_IS_AMBIGUOUS + 1 && a->said != ASSAY_WAIT_IS_UNEXPLAINED + 1;
-	if (asks && nothing && !w->handles_only)
+	bool several = r->op == ASSAY_OP_STREAM_SYNC && a->said == ASSAY_WAIT_IS_AMBIGUOUS + 1;
+	if (((asks && nothing) || several) && !w->handles_only)
 		r->said = a->said;
 	w->given |= a->said;
 }
