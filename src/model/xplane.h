@@ -148,6 +148,8 @@ extern const char *const xplane_number_name[XPLANE_NUMBERS];
 /* Nor is this: the rows of device, of which only those with work have a plane, a list of [id,
  * memory, units, warp, name, vendor, arch]. */
 #define XPLANE_DEVICES "assay_devices"
+/* Nor this: the rows of stream, a list of objects (model/streams.h); times as those of events. */
+#define XPLANE_STREAMS "assay_streams"
 /* Stats of planes that hold rows of several inputs: the input of a plane, where it is not the
  * first; the number it gives the device, where the plane has another; of the host, threads that are
  * not what their line says: a list of [number of the line, input, process, thread]. */

@@ -350,6 +350,8 @@ static void fact_stat(xplane *x, assay_str message)
 		return;
 	if (assay_str_is(meta->name, XPLANE_DEVICES))
 		xplane_devices_stat(x, v.text);
+	else if (assay_str_is(meta->name, XPLANE_STREAMS))
+		xplane_streams_stat(x, v.text);
 	else if (v.field == XSTAT_STR || v.field == XSTAT_REF)
 		assay_meta_add(x->part, assay_dup(&x->scratch, meta->name), v.text);
 	else if (v.field == XSTAT_INT64)

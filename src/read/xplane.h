@@ -274,9 +274,10 @@ void xplane_steps_end(xplane *x);
 
 /* xplane_inputs.c. A stat of a plane: whose it is, and its device's number there. */
 void xplane_input_stat(xplane *x, assay_str stat);
-/* The list of threads that are not what their line says; that of an input's devices. */
+/* Lists: threads that are not what their line says, devices and streams of an input. */
 void xplane_threads_stat(xplane *x, assay_str list);
 void xplane_devices_stat(xplane *x, assay_str list);
+void xplane_streams_stat(xplane *x, assay_str list);
 /* Whose line or event of this number it is; pid: what the plane says. */
 xplane_thread xplane_thread_of(const xplane *x, int64_t pid, int64_t number);
 void xplane_inputs_end(assay_run *run, xplane_inputs *in);

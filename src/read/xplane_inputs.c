@@ -1,5 +1,6 @@
 /* Several inputs that our writer put into one file: each is a source of its own again. */
 #include "base/json.h"
+#include "model/streams.h"
 #include "read/rocprof.h"
 #include "read/xplane.h"
 
@@ -103,6 +104,14 @@ void xplane_devices_stat(xplane *x, assay_str list)
 		d->vendor[r] = assay_intern(strings, assay_json_unescape(a, text[1]));
 		d->arch[r] = assay_intern(strings, assay_json_unescape(a, text[2]));
 	}
+}
+
+void xplane_streams_stat(xplane *x, assay_str list)
+{
+	assay_json j = assay_json_copy(&x->inputs->arena, list);
+	assay_json_enter(&j, '[');
+	while (assay_json_element(&j) && assay_json_enter(&j, '{'))
+		assay_stream_take(x->part, &j);
 }
 
 xplane_thread xplane_thread_of(const xplane *x, int64_t pid, int64_t number)

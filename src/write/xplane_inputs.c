@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/sort.h"
+#include "model/streams.h"
 #include "write/xplane.h"
 
 /* ------------------------------------------------------------------ numbers of inputs */
@@ -243,6 +244,29 @@ static uint64_t put_devices(xplane_writer *w, xplane_out *p, uint32_t input)
 	return n;
 }
 
+static uint64_t put_streams(xplane_writer *w, xplane_out *p, uint32_t input)
+{
+	const assay_stream_table *s = &w->t->stream;
+	assay_jsonw list = {.compact = true};
+	uint64_t put = 0;
+	assay_jsonw_open(&list, NULL, '[');
+	for (uint32_t i = 0; i < s->n; i++) {
+		if (xplane_input_of(w, s->source[i]) != input)
+			continue;
+		int64_t shift = w->shift.p[s->source[i]];
+		assay_jsonw_open(&list, NULL, '{');
+		assay_stream_put(&list, w->run, i, s->created[i] ? s->created[i] + shift : 0,
+				 s->destroyed[i] ? s->destroyed[i] + shift : 0);
+		assay_jsonw_close(&list, '}');
+		put++;
+	}
+	assay_jsonw_close(&list, ']');
+	if (put)
+		xplane_plane_stat(p, ASSAY_S(XPLANE_STREAMS), assay_jsonw_text(&list));
+	assay_jsonw_free(&list);
+	return put;
+}
+
 static uint32_t source_of_input(const xplane_writer *w, uint32_t input)
 {
 	uint32_t source = 0;
@@ -259,7 +283,7 @@ static uint64_t write_facts(xplane_writer *w, uint32_t input)
 	xplane_out p = {0};
 	assay_map seen = {0};
 	uint64_t gone = 0, put = put_numbers(w, &p, source_of_input(w, input));
-	put += put_devices(w, &p, input);
+	put += put_devices(w, &p, input) + put_streams(w, &p, input);
 	for (size_t i = 0; i < m->n; i++) {
 		assay_str key = assay_text(w->run, m->key[i]);
 		if (xplane_input_of(w, m->source[i]) != input || is_of_plane(w, i))

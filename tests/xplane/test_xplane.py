@@ -14,6 +14,8 @@ from protobuf import fields, first, signed
 
 INPUTS = [tap.ROOT / "demo/train.json.gz", tap.ROOT / "demo/run", HERE / "jax.xplane.pb.gz"]
 MODES = ["xplane", "xplane-grouped"]
+INPUTS_OF_WAITS = [tap.ROOT / "demo/run", tap.ROOT / "demo/ddp", tap.ROOT / "tests/cases/info/capture-amd/in.asy"]
+NUMBERED = ("correlation", "producer_correlation", "record_correlation", "other_correlation")  # those of further inputs are raised
 CORPUS = ["tracelens/mi300/jax_conv.xplane.pb", "tracelens/mi300/resnet_act_checkpoint.json.gz",
           "hta/critical_path/cuda_event_sync_multi_stream.json.gz", "hta/nccl_data.json.gz",
           "tracelens/vllm_decode_graph.json.gz", "tracelens/h100/qwen1.5-0.5b.json.gz"]
@@ -206,6 +208,19 @@ def check_roctx(folder):
         tap.ok(f"ranges of roctx are on its lines ({source.suffix})", b"Host Threads/8/ROCTX" in data and b"NVTX" not in data, data[:200])
 
 
+def check_waits(folder):
+    """Handles of streams, default streams that order others, and streams that are one of several: nothing is better or less known afterwards."""
+    for source in INPUTS_OF_WAITS:
+        target = folder / "waits.xplane.pb"
+        tap.run("convert", source, target)
+        before, after = (json.loads(tap.run("waits", "--json", path)[1]) for path in (source, target))
+        for told in (before, after):
+            start = min((w["ts_ns"] for w in told["waits"]), default=0)
+            told["waits"] = sorted(({k: v for k, v in w.items() if k not in NUMBERED} | {"ts_ns": w["ts_ns"] - start} for w in told["waits"]), key=str)
+        differ = [pair for pair in zip(before["waits"], after["waits"]) if pair[0] != pair[1]]
+        tap.ok(f"waits and orders of {source.name} are the same when read back", (before["waits"], before["summary"]) == (after["waits"], after["summary"]), (before["summary"], after["summary"], differ[:1]))
+
+
 def first_difference(a, b):
     at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
     return f"{len(a)} and {len(b)} bytes, differ at {at}"
@@ -244,6 +259,7 @@ def main():
         check_hostile(folder)
         check_facts(folder)
         check_roctx(folder)
+        check_waits(folder)
         logdir = folder / "log/plugins/profile/2026_01_01"
         logdir.mkdir(parents=True)
         shutil.copy(HERE / "jax.xplane.pb.gz", logdir / "host.xplane.pb")
