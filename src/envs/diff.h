@@ -74,6 +74,8 @@ extern const char *const assay_env_kind_name[], *const assay_env_kind_words[];
 const char *assay_env_shown(assay_env_set *set, const assay_env_row *row, assay_sid id);
 /* The cause of all that differs, first; from the set's arena. */
 const char *assay_env_sentence(assay_env_set *set, const assay_env_result *out);
+/* Command or setting that gives a host the row's a; NULL when there is no single one. */
+const char *assay_env_row_remedy(assay_env_set *set, const assay_env_row *row);
 /* Whether a snapshot's value does not count as the same as the row's a. */
 bool assay_env_deviates(const assay_env_set *set, const assay_env_row *row, size_t doc);
 /* The most frequent known value, the earliest snapshot's among equals; 0: nobody knows one. */

@@ -215,6 +215,50 @@ const char *assay_env_sentence(assay_env_set *set, const assay_env_result *out)
 	return text;
 }
 
+/* Facts that are those of a package's files. */
+static bool is_of_files(const char *path)
+{
+	static const char *const ends[] = {".lib_hash",      ".sha256", ".package_version",
+					   ".content_hash",  ".files",  ".kernel_db_revision",
+					   ".filenames_hash"};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(ends); i++)
+		if (assay_str_ends(assay_str_of(path), ends[i]))
+			return true;
+	return path[assay_env_component(path)] == 0;
+}
+
+/* By the package that the files are of where they are as they should be. */
+static const char *reinstall(assay_env_set *set, const assay_env_row *row)
+{
+	static const char *const places[] = {"%.*s.owner", "assay.libraries.%.*s.effective.owner",
+					     "assay.libraries.%.*s.plain.owner"};
+	int n = (int)assay_env_component(row->path);
+	size_t doc = 0;
+	while (doc < set->docs.n && assay_env_deviates(set, row, doc))
+		doc++;
+	for (size_t i = 0; n && doc < set->docs.n && i < ASSAY_COUNT_OF(places); i++) {
+		const char *said[3], *const names[] = {"manager", "package", "version"};
+		const char *owner = assay_printf(&set->arena, places[i], n, row->path);
+		for (size_t k = 0; k < ASSAY_COUNT_OF(names); k++)
+			said[k] =
+				assay_env_says(set, &set->docs.p[doc],
+					       assay_printf(&set->arena, "%s.%s", owner, names[k]));
+		if (said[0] && said[1] && said[2])
+			return assay_env_reinstall(&set->arena, said[0], said[1], said[2]);
+	}
+	return NULL;
+}
+
+const char *assay_env_row_remedy(assay_env_set *set, const assay_env_row *row)
+{
+	const char *want = row->a ? assay_env_value(set, row->a) : NULL, *line = NULL;
+	if (want && is_of_files(row->path))
+		line = reinstall(set, row);
+	if (!line && row->a)
+		line = assay_env_remedy(&set->arena, row->path, want);
+	return line;
+}
+
 TEST(long_values_show_where_they_differ)
 {
 	char a[400], b[400], path[200];

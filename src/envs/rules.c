@@ -690,6 +690,23 @@ const char *assay_env_remedy(assay_arena *a, const char *path, const char *value
 	return out;
 }
 
+const char *assay_env_reinstall(assay_arena *a, const char *manager, const char *package,
+				const char *version)
+{
+	static const char *const forms[][2] = {
+		{"dpkg", "apt-get install --reinstall %s=%s"},
+		{"rpm", "dnf reinstall %s-%s"},
+		{"pacman", "pacman -S %s (%s)"},
+		{"pip", "pip install --force-reinstall %s==%s%s"},
+		{"conda", "conda install --force-reinstall %s=%s"},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(forms); i++)
+		if (!strcmp(forms[i][0], manager))
+			return assay_printf(a, forms[i][1], shell_word(a, package),
+					    shell_word(a, version), index_of(a, version));
+	return NULL;
+}
+
 TEST(components_keep_the_function_of_a_bus)
 {
 	CHECK_EQ(assay_env_component("assay.gpus.0000:4b:00.0.ecc"),
@@ -728,6 +745,14 @@ TEST(remedies_name_the_thing_and_the_value)
 	CHECK(!strcmp(assay_env_remedy(&a, "assay.python.packages.a;reboot", NULL),
 		      "pip uninstall 'a;reboot'"));
 	CHECK(!assay_env_remedy(&a, "no.such.path", "1"));
+	CHECK(!strcmp(assay_env_reinstall(&a, "dpkg", "librocblas0", "5.5.1+dfsg-7"),
+		      "apt-get install --reinstall librocblas0=5.5.1+dfsg-7"));
+	CHECK(!strcmp(
+		assay_env_reinstall(&a, "pip", "torch", "2.9+rocm6.4"),
+		"pip install --force-reinstall torch==2.9+rocm6.4 --index-url https://download.pytorch.org/whl/rocm6.4"));
+	CHECK(!strcmp(assay_env_reinstall(&a, "conda", "a;b", "1"),
+		      "conda install --force-reinstall 'a;b'=1"));
+	CHECK(!assay_env_reinstall(&a, "nix", "rocblas", "1"));
 	assay_arena_free(&a);
 	return 0;
 }

@@ -58,5 +58,8 @@ const assay_env_follows *assay_env_follow_rules(size_t *n);
 /* Command or setting that gives a machine this value (NULL: that makes it go away); NULL when there
  * is no single one. */
 const char *assay_env_remedy(assay_arena *a, const char *path, const char *value);
+/* Command that brings back the files of a package; NULL: its manager is not known. */
+const char *assay_env_reinstall(assay_arena *a, const char *manager, const char *package,
+				const char *version);
 
 #endif

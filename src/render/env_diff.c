@@ -14,7 +14,7 @@ static void put_row(assay_jsonw *w, assay_env_set *set, const assay_env_row *row
 	assay_jsonw_z(w, "value", value);
 	assay_jsonw_u64(w, "agree", row->agree);
 	assay_jsonw_bool(w, "majority", !row->tie);
-	assay_jsonw_z(w, "remedy", row->a ? assay_env_remedy(&set->arena, row->path, value) : NULL);
+	assay_jsonw_z(w, "remedy", assay_env_row_remedy(set, row));
 	assay_jsonw_open(w, "deviating", '[');
 	for (size_t i = 0; i < set->docs.n; i++) {
 		assay_sid v = assay_env_cell(set, i, row->path_no);

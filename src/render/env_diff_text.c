@@ -41,8 +41,7 @@ static void put_followers(const assay_env_result *r, uint32_t at)
 /* What to do to have the majority's value, or NULL. */
 static const char *remedy(assay_env_set *set, const assay_env_row *row)
 {
-	const char *want = row->a ? assay_env_value(set, row->a) : NULL;
-	const char *line = row->a ? assay_env_remedy(&set->arena, row->path, want) : NULL;
+	const char *line = assay_env_row_remedy(set, row);
 	return line ? assay_fmt_safe(&set->arena, assay_str_of(line)) : NULL;
 }
 

@@ -99,6 +99,17 @@ def _(r):
     assert owner_of(d, "amdhip64")["package"] == "oddly-named" and owner_of(d, "hsa-runtime64") is None
 
 
+@case("owners.explain_names_the_package_that_brings_the_file_back")
+def _(r):
+    from cases_diff import diff
+    lib = "/usr/lib/x86_64-linux-gnu"
+    r.lib(lib, "librocblas", "5", "5.1").kfd().file("/var/lib/dpkg/status", STATUS.format("librocblas5", "install ok installed", "5.1-2"))
+    a = r.file("/var/lib/dpkg/info/librocblas5:amd64.list", f"{lib}/librocblas.so.5.1\n").probe()
+    r.file(f"{lib}/librocblas.so.5.1", elf(soname="librocblas.so.5", payload=b"another"))
+    out = diff(r, a, r.probe(), args=("--explain",))[1]
+    assert "to make them equal: apt-get install --reinstall librocblas5=5.1-2\n" in out, out
+
+
 @case("owners.wheels_and_conda")
 def _(r):
     conda = "/opt/conda"
