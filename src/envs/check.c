@@ -239,14 +239,20 @@ static void check_count(assay_env_set *set, const assay_env_rule *r, size_t doc,
 
 static const char *nobody_has(assay_env_set *set, const char *path)
 {
-	assay_suggestion s = {.meant = path};
-	for (uint32_t p = 0; p < set->paths.n; p++)
-		assay_suggest(&s, assay_env_path_text(set, p));
+	/* by the name alone: the long way to it would make any two packages alike */
+	const char *name = assay_env_given_name(path);
+	size_t head = name ? (size_t)(name - path) : 0;
+	assay_suggestion s = {.meant = path + head};
+	for (uint32_t p = 0; p < set->paths.n; p++) {
+		const char *text = assay_env_path_text(set, p);
+		if (!strncmp(text, path, head))
+			assay_suggest(&s, text + head);
+	}
 	path = assay_fmt_safe(&set->arena, assay_str_of(path));
 	return assay_printf(&set->arena,
-			    s.best ? "no snapshot has %s; did you mean '%s'?"
+			    s.best ? "no snapshot has %s; did you mean '%.*s%s'?"
 				   : "no snapshot has %s",
-			    path, s.best);
+			    path, (int)head, path, s.best);
 }
 
 static void check_rule(assay_env_set *set, const assay_env_rule *r, assay_env_violations *out)
@@ -283,11 +289,11 @@ static size_t broken(const char *rules, const char *first)
 	assay_env_set set = {0};
 	assay_env_rules r;
 	assay_env_violations v = {0};
-	char a[512] =
+	char a[600] =
 		"{\"schema_version\":\"1.1\",\"rocm\":{\"version\":\"6.10.1\"},\"hipblaslt\":{"
 		"\"lib_hash\":null},\"assay\":{\"version\":\"0\",\"absent\":[\"hipblaslt\"],"
 		"\"gpus\":[{\"bus\":\"0000:01:00.0\",\"ecc\":\"on\"},{\"bus\":\"0000:02:00.0\","
-		"\"ecc\":\"off\"}]}}";
+		"\"ecc\":\"off\"}],\"python\":{\"packages\":{\"torch\":\"2.9\"}}}}";
 	char b[512] = "{\"schema_version\":\"1.1\",\"rocm\":{\"version\":\"6.9\"}}";
 	size_t n = SIZE_MAX;
 	if (assay_env_set_add_text(&set, "a", assay_str_of(a), NULL) &&
@@ -314,6 +320,12 @@ TEST(rules_compare_versions_as_numbers_and_count_things)
 	CHECK_EQ(broken("hipblaslt absent\n", "unknown"), 1); /* b does not say */
 	CHECK_EQ(broken("no.such present\n", "no snapshot has"), 1);
 	CHECK_EQ(broken("rocm.versoin present\n", "did you mean 'rocm.version'?"), 1);
+	CHECK_EQ(broken("assay.python.packages.toch present\n",
+			"did you mean 'assay.python.packages.torch'?"),
+		 1);
+	CHECK_EQ(broken("assay.python.packages.trio present\n", "has assay.python.packages.trio"),
+		 1);
+	CHECK_EQ(broken("assay.python.packages.trio present\n", "did you mean"), SIZE_MAX - 1);
 	return 0;
 }
 

@@ -213,8 +213,7 @@ static const struct {
 	{"*", ASSAY_ENV_OTHER, "a field this version does not know"},
 };
 
-/* The name somebody gave, where a path ends in one: it may hold dots, and be that of any field. */
-static const char *given_name(const char *path)
+const char *assay_env_given_name(const char *path)
 {
 	static const char *const heads[] = {"assay.python.packages.",
 					    "assay.python.package_commits.",
@@ -233,7 +232,7 @@ static const char *given_name(const char *path)
 
 static bool any_match(const char *const *patterns, size_t n, const char *path)
 {
-	bool given = given_name(path) != NULL;
+	bool given = assay_env_given_name(path) != NULL;
 	for (size_t i = 0; i < n; i++)
 		if (given ? !strcmp(patterns[i], path) : !fnmatch(patterns[i], path, 0))
 			return true;
@@ -253,7 +252,7 @@ bool assay_env_names_card(const char *path)
 bool assay_env_is_commit(const char *path)
 {
 	static const char *const words[] = {"commit", "tweak", "git", "source_head", "srcversion"};
-	const char *given = given_name(path);
+	const char *given = assay_env_given_name(path);
 	assay_str field = given ? (assay_str){path, (size_t)(given - path)} : assay_str_of(path);
 	return assay_str_has_any(field, words, ASSAY_COUNT_OF(words));
 }
@@ -411,8 +410,8 @@ const char *assay_env_name_of(assay_arena *a, const char *path)
 	for (size_t i = 0; i < ASSAY_COUNT_OF(facts); i++)
 		if (!strcmp(path, facts[i].path))
 			return facts[i].name;
-	if (given_name(path))
-		return given_name(path);
+	if (assay_env_given_name(path))
+		return assay_env_given_name(path);
 	static const char *const heads[] = {"assay.host.", "assay."};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(heads); i++)
 		if (!strncmp(path, heads[i], strlen(heads[i])))
@@ -597,7 +596,7 @@ static void last_parts(const char *path, assay_str *device, assay_str *name)
 			const char *key = path + strlen(families[i]);
 			*device = (assay_str){key, key_length(key)};
 		}
-	const char *given = given_name(path);
+	const char *given = assay_env_given_name(path);
 	if (given)
 		*name = assay_str_of(given);
 }

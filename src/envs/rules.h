@@ -39,6 +39,9 @@ void assay_env_classify(const char *path, assay_env_group *group, const char **w
 /* Bytes of the path that name the thing it describes ("hipblaslt", "assay.gpus.0000:4b:00.0"); 0
  * when it is a fact of its own. */
 size_t assay_env_component(const char *path);
+/* The name somebody gave, where a path ends in one (a package, a variable): it may hold dots, and
+ * be that of any field. NULL for any other path. */
+const char *assay_env_given_name(const char *path);
 /* Bytes that name the whole, where that thing is a part of another: the copy of a library that
  * torch loads is a part of the library. Else 0. */
 size_t assay_env_outer(const char *path);
