@@ -112,6 +112,22 @@ static bool unknown_option(const assay_cmd *cmd, int *status, const char *word, 
 	return false;
 }
 
+/* The second word of a command may have a slip in it: env chek. */
+static bool too_many(const assay_cmd *cmd, int *status, const char *operand)
+{
+	char typed[64];
+	assay_suggestion near = {.meant = typed};
+	size_t n = strlen(cmd->name);
+	snprintf(typed, sizeof typed, "%s", operand);
+	for (size_t i = 0; i < assay_cmd_count; i++)
+		if (!strncmp(assay_cmds[i]->name, cmd->name, n) && assay_cmds[i]->name[n] == ' ')
+			assay_suggest(&near, assay_cmds[i]->name + n + 1);
+	usage_error(cmd, status, "too many operands: %s", operand);
+	if (near.best)
+		assay_say("Did you mean 'assay %s %s'?", cmd->name, near.best);
+	return false;
+}
+
 struct cursor {
 	int i, argc;
 	char **argv;
@@ -169,8 +185,7 @@ bool assay_opts_parse(const assay_cmd *cmd, int argc, char **argv, void *args, c
 	if (*n_operands < cmd->min_operands)
 		return usage_error(cmd, status, "expected %s", cmd->args);
 	if (cmd->max_operands >= 0 && *n_operands > cmd->max_operands)
-		return usage_error(cmd, status, "too many operands: %s",
-				   operands[cmd->max_operands]);
+		return too_many(cmd, status, operands[cmd->max_operands]);
 	return true;
 }
 
