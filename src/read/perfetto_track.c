@@ -3,6 +3,7 @@
 #include "read/perfetto.h"
 
 #include "base/sort.h"
+#include "base/test.h"
 #include "read/rocprof.h"
 
 enum { PARENTS_MAX = 32 };
@@ -309,22 +310,30 @@ static int64_t stream_in_names(const perfetto *x, const perfetto_track *t)
 	return number_in_names(x, t, words);
 }
 
-/* "rank 3 python": our writer's, of several inputs. */
-static int32_t rank_of(assay_str process)
+/* Takes "rank 3 " off "rank 3 python", as our writer calls processes; -1: it says none. */
+static int32_t take_rank(assay_str *process)
 {
 	int64_t rank;
-	if (!assay_str_starts(process, "rank "))
+	if (!assay_str_starts(*process, "rank "))
 		return -1;
-	process = (assay_str){process.p + 5, process.n - 5};
-	return assay_str_i64(assay_str_cut(&process, ' '), &rank) && rank >= 0 && rank <= INT32_MAX
-		       ? (int32_t)rank
-		       : -1;
+	assay_str rest = {process->p + 5, process->n - 5};
+	if (!assay_str_i64(assay_str_cut(&rest, ' '), &rank) || rank < 0 || rank > INT32_MAX)
+		return -1;
+	*process = rest;
+	return (int32_t)rank;
 }
 
-static assay_sid process_name(const perfetto *x, int64_t pid)
+static assay_str full_process_name(const perfetto *x, int64_t pid)
 {
 	uint32_t name = assay_map_get(&x->named_process, (uint64_t)pid);
-	return name == ASSAY_MAP_ABSENT ? 0 : name;
+	return assay_pool_get(&x->part->strings, name == ASSAY_MAP_ABSENT ? 0 : name);
+}
+
+static assay_sid process_name(perfetto *x, int64_t pid)
+{
+	assay_str name = full_process_name(x, pid);
+	take_rank(&name);
+	return assay_intern(&x->part->strings, name);
 }
 
 typedef struct sources {
@@ -343,8 +352,8 @@ static void take_source(perfetto *x, sources *s, uint32_t track)
 	if (s->of.n)
 		assay_rocprof_next_source(x->part, s->first);
 	*assay_map_at(&s->of, (uint64_t)pid) = x->part->source;
-	x->part->t.source.rank[x->part->source] =
-		rank_of(assay_pool_get(&x->part->strings, process_name(x, pid)));
+	assay_str name = full_process_name(x, pid);
+	x->part->t.source.rank[x->part->source] = take_rank(&name);
 }
 
 /* Of a process, or of the one that tells of it. */
@@ -516,4 +525,14 @@ void perfetto_finish(perfetto *x)
 	make_sources(x);
 	place_rows(x);
 	perfetto_place_samples(x);
+}
+
+TEST(a_rank_is_taken_off_the_name_of_its_process)
+{
+	assay_str both = ASSAY_S("rank 3 python"), bare = ASSAY_S("rank 0 "),
+		  none = ASSAY_S("ranks 3");
+	CHECK(take_rank(&both) == 3 && assay_str_is(both, "python"));
+	CHECK(take_rank(&bare) == 0 && !bare.n);
+	CHECK(take_rank(&none) == -1 && assay_str_is(none, "ranks 3"));
+	return 0;
 }

@@ -65,15 +65,17 @@ static bool has_many_processes(const assay_tables *t)
 	return false;
 }
 
-/* Of several inputs: the rank it says it is, else the file's name. */
+/* The rank an input says it is; of several inputs that say none, the file's name. */
 static const char *input_prefix(perfetto *p, uint32_t source)
 {
 	const assay_source_table *s = &p->t->source;
-	if (!p->many || source >= s->n)
+	if (source >= s->n)
 		return "";
 	uint32_t group = assay_group_of(p->t, source);
 	if (s->rank[group] >= 0)
 		return assay_printf(&p->scratch, "rank %d ", s->rank[group]);
+	if (!p->many)
+		return "";
 	const char *path = assay_z(p->run, s->path[group]), *slash = strrchr(path, '/');
 	return assay_printf(&p->scratch, "%s ", slash && slash[1] ? slash + 1 : path);
 }
@@ -475,7 +477,18 @@ static void add_kernel(assay_run *run, uint32_t source, int64_t stream)
 	t->gpu.dur[g] = 1;
 }
 
-TEST(inputs_are_called_by_their_rank_or_file_and_a_lone_process_by_neither)
+TEST(a_lone_input_is_called_by_the_rank_it_says_it_is)
+{
+	assay_run *run = assay_run_new();
+	char *text;
+	add_kernel(run, add_source(run, "a.json", 3, 0), 7);
+	CHECK(assay_str_find(written(run, &text), "rank 3 GPU 0") >= 0);
+	free(text);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(of_inputs_without_a_rank_several_are_called_by_file_and_a_lone_one_is_not)
 {
 	assay_run *run = assay_run_new();
 	char *text;
