@@ -166,7 +166,10 @@ extern const char *const xplane_number_name[XPLANE_NUMBERS];
 #define XPLANE_CAT_MARK "gpu_user_annotation"
 
 /* The plane of looks at host threads (ASSAY_LOOK_CATEGORY), and its stat with all stacks. */
-#define XPLANE_LOOKS  XPLANE_BESIDE "looks"
+#define XPLANE_LOOKS XPLANE_BESIDE "looks"
+/* xprof shows such planes of one number as one, and has numbers up to this: those of no device
+ * count down from it. */
+enum { XPLANE_BESIDE_LAST = 199 };
 #define XPLANE_FRAMES "stackFrames"
 /* End of the name of a line beside a thread: what it was seen doing, made of the looks. */
 #define XPLANE_LANE "/seen"

@@ -322,7 +322,8 @@ static void put_plane(xplane_writer *w, const struct beside *row, size_t n)
 			 row->device < 0 ? (uint32_t)(-1 - row->device)
 					 : xplane_input_of(w, of.source),
 			 of.id, of.number);
-	xplane_end_plane(&p, w->out, row->device < 0 ? 0 : row->device, assay_str_of(name),
+	int64_t number = row->device < 0 ? XPLANE_BESIDE_LAST + row->device : row->device;
+	xplane_end_plane(&p, w->out, number < 0 ? 0 : number, assay_str_of(name),
 			 xplane_kept(w, ASSAY_NO_ROW, name));
 }
 

@@ -79,7 +79,7 @@ void xplane_write_looks(xplane_writer *w)
 	}
 	put_frames(w, &p);
 	xplane_name_group(w, &p);
-	xplane_end_plane(&p, w->out, 0, ASSAY_S(XPLANE_LOOKS), (assay_str){0});
+	xplane_end_plane(&p, w->out, XPLANE_BESIDE_LAST, ASSAY_S(XPLANE_LOOKS), (assay_str){0});
 	assay_jsonw_free(&text);
 	assay_pages_free(row);
 }

@@ -36,7 +36,7 @@ def partly_overlap(spans):
 def rules(data, grouped):
     """Breaches of the format's rules, as text."""
     bad = []
-    tree, used = {}, set()
+    tree, used, shown = {}, set(), set()
     for number, plane in fields(data):
         if number != 1:
             continue
@@ -60,6 +60,10 @@ def rules(data, grouped):
         beside = name.startswith("/device:CUSTOM:assay ")
         if not (name.startswith("/device:GPU:") or name == "/host:CPU" or beside):
             continue
+        place = (name.split(":")[1], signed(first(plane, 1, 0)))
+        if place in shown:
+            bad.append(f"{name}: xprof shows it with another plane of number {place[1]}")
+        shown.add(place)
         for what, table in (("event", events), ("stat", stats)):
             if len(set(table.values())) != len(table):
                 bad.append(f"{name}: two {what} metadata with one name")
