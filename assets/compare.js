@@ -112,7 +112,7 @@ export function compareParts(diff) {
 		legend(diff.parts.map((d) => [colour(d), names[d.name] ?? spaced(d.name)])),
 		...bars(diff, diff.parts, colour, (d) => names[d.name] ?? spaced(d.name)),
 		makeTable(changeColumns([{ title: "part", value: (d) => d.name, show: (d) => d === diff.step ? "step" : el("span.nowrap", {}, swatch(colour(d)), names[d.name] ?? spaced(d.name)) }]),
-			[diff.step, ...diff.parts], { caption: `Per step of the main device; ${diff.steps[0]} steps before, ${diff.steps[1]} after; the step is their ${diff.step_is}` +
+			[diff.step, ...diff.parts], { caption: `Per step of the main device: ${diff.steps[0]} before, ${diff.steps[1]} after; the step is their ${diff.step_is}` +
 				(sumOf(diff.parts, "a_ns") > 1.05 * diff.step.a_ns || sumOf(diff.parts, "b_ns") > 1.05 * diff.step.b_ns ? "; the parts are of the time from one step to the next" : "") }));
 }
 

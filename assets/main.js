@@ -272,13 +272,16 @@ function waysOf(timelines, { box, element }) {
 	};
 }
 
+// Nothing to draw.
+const isBlank = (timeline) => !timeline.data.spans && !timeline.series.length;
+
 function reportPage(data, help, bytes, changed, button) {
 	const timeline = new Timeline(data), shown = stage([data], [timeline], help, changed, { area: areaPanel, nothing: () => steadyPanel(timeline) }), go = waysOf([timeline], shown);
 	return {
 		...shown, timelines: [timeline], head: header(data, button), side: findings(data, go, inFullNote(data)),
 		sections: [kernels(data, go.first), operators(data, go.first), roofline(data, go.first), idle(data, go.find), pathSection(data, go.path), devices(data), steps(data), budget(data), waits(data),
 			scopes(data, go.first), flame(data), calls(data), ranks(data), memory(data), telemetry(data), environment(data, versionsOf(data)), environmentDifferences(data),
-			shown.notes.section(), rowsAsText(timeline), trust(data, bytes)],
+			...isBlank(timeline) ? [] : [shown.notes.section(), rowsAsText(timeline)], trust(data, bytes)],
 	};
 }
 
@@ -344,7 +347,7 @@ async function build(page) {
 	for (const t of timelines)
 		t.onplace = () => bench.style.setProperty("--stage", `${timelines.reduce((sum, o) => sum + o.wanted + 8, TOOLS)}px`);
 	timelines[0].onplace();
-	bench.classList.toggle("blank", timelines.every((t) => !t.data.spans && !t.series.length)); // nothing to draw
+	bench.classList.toggle("blank", timelines.every(isBlank));
 	const place = { timelines, tabs, box: made.box, notes: made.notes };
 	// by then the address may have been brought up to date, which would drop where the link leads
 	let restored = ""; // the address that was gone back to

@@ -82,6 +82,15 @@ return count;
 """
 
 
+def check_empty(driver, folder):
+    trace = folder / "empty.json"
+    trace.write_text('{"traceEvents": []}')
+    tap.run("report", trace, "--html", folder / "empty.html")
+    load(driver, folder / "empty.html")
+    tabs = driver.execute_script("return [...document.querySelectorAll('[role=tab]')].map((t) => t.textContent)")
+    tap.ok("a trace without events has no tabs for what is drawn", tabs == ["Time", "Trust"] and not console(driver), tabs)
+
+
 def check_inferred(driver, folder):
     """A recording of assay: work of autograd's thread is in its scope by inference."""
     run = tap.ROOT / "demo/run"
@@ -399,6 +408,7 @@ def main():
         try:
             check_demo(driver, folder)
             check_host_ahead(driver, folder)
+            check_empty(driver, folder)
             check_inferred(driver, folder)
             check_chains(driver, folder)
             check_colours(driver)
