@@ -479,8 +479,9 @@ def a_program_without_gpu_runs_as_before():
 
 @test
 def a_program_without_its_recorders_says_so():
-    shutil.copy(ASSAY, WORK + "/assay-alone")
-    p = subprocess.run([WORK + "/assay-alone", "record", "-o", WORK + "/alone", "--", "true"], capture_output=True, text=True)
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(ASSAY, folder)
+        p = subprocess.run([folder + "/assay", "record", "-o", folder + "/run", "--", "true"], capture_output=True, text=True)
     assert p.returncode == 0 and "neither beside the program nor in ../lib/assay" in p.stderr, p.stderr
 
 
