@@ -2,6 +2,7 @@
  * host's plane, each with what is held after it. */
 #include "base/compare.h"
 #include "base/num.h"
+#include "model/machine.h"
 #include "write/xplane.h"
 
 #include <inttypes.h>
@@ -10,6 +11,7 @@
 struct memory {
 	int64_t device; /* number of the plane, or the input's own where it has none; -1 the host */
 	int64_t thread, ts, held, peak;
+	int64_t capacity; /* of the device; not above 0: not known */
 	uint32_t row;
 	bool computed; /* held: the input does not say it */
 };
@@ -55,10 +57,22 @@ static void collect(const xplane_writer *w, memory_list *all)
 		qsort(all->p, all->n, sizeof *all->p, by_time);
 }
 
+static int64_t capacity_of(const assay_tables *t, uint32_t alloc)
+{
+	uint32_t track = t->alloc.track[alloc];
+	uint32_t device =
+		t->alloc.device[alloc] < 0 || track == ASSAY_NO_ROW
+			? ASSAY_NO_ROW
+			: assay_device_row(t, assay_track_group(t, track), t->alloc.device[alloc]);
+	return device == ASSAY_NO_ROW ? 0 : t->device.memory[device];
+}
+
 /* What one device holds after each event. Where the allocator does not say it, from the least that
  * must have been held before: what is given back and was never taken was there already. */
-static void find_held(const assay_alloc_table *t, struct memory *m, size_t n)
+static void find_held(const assay_tables *tables, struct memory *m, size_t n)
 {
+	const assay_alloc_table *t = &tables->alloc;
+	int64_t capacity = capacity_of(tables, m->row);
 	bool told = true;
 	int64_t held = 0, least = 0, peak = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -73,19 +87,24 @@ static void find_held(const assay_alloc_table *t, struct memory *m, size_t n)
 		m[i].held = held;
 		m[i].peak = peak;
 		m[i].computed = !told;
+		m[i].capacity = capacity;
 	}
 }
 
+/* xprof's capacity is what is held and what is available: of an allocator its reserve, of calls
+ * that take memory of the device that of the device. */
 static void put_held(xplane_out *p, const assay_alloc_table *t, const struct memory *m)
 {
 	int64_t reserved = t->reserved[m->row];
+	bool fits = reserved >= m->held && !m->computed;
 	xplane_put_i64(p, "bytes_allocated", m->held);
 	if (m->computed)
 		xplane_put_i64(p, "bytes_computed", 1);
-	/* reserve of an allocator, with what it gave out */
-	if (reserved >= m->held && !m->computed)
+	if (fits)
 		xplane_put_i64(p, "bytes_available", reserved - m->held);
-	else if (reserved != -1)
+	else if (m->computed && m->capacity > m->held)
+		xplane_put_i64(p, "bytes_available", m->capacity - m->held);
+	if (!fits && reserved != -1)
 		xplane_put_i64(p, "reserved_bytes", reserved);
 	xplane_put_i64(p, "peak_bytes_in_use", m->peak);
 }
@@ -146,7 +165,7 @@ void xplane_put_memory(xplane_writer *w, xplane_out *p, xplane_next_line *next, 
 	for (size_t i = 0, n; i < all.n; i += n) {
 		for (n = 1; i + n < all.n && all.p[i + n].device == all.p[i].device;)
 			n++;
-		find_held(&w->t->alloc, all.p + i, n);
+		find_held(w->t, all.p + i, n);
 	}
 	if (all.n)
 		qsort(all.p, all.n, sizeof *all.p, by_line);

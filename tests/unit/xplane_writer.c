@@ -727,30 +727,37 @@ TEST(memory_without_a_thread_is_written)
 	return 0;
 }
 
-/* Of the host and of a device, told by the allocator and not. */
+/* Of the host; of a device's allocator, which says it; of calls that take the device's own. */
 TEST(memory_says_what_is_held_after_it)
 {
+	enum { HOST, TOLD, CALLS, KINDS };
 	static const int64_t bytes[] = {-10, 40, -30}, want[] = {0, 40, 10};
-	for (int told = 0; told < 2; told++) {
+	for (int kind = 0; kind < KINDS; kind++) {
 		assay_run *run = new_run();
 		assay_tables *t = &run->part.t;
+		uint32_t d = assay_add(t, ASSAY_T_device);
+		t->device.source[d] = run->part.source;
+		t->device.id[d] = 3;
+		t->device.memory[d] = 1000;
 		for (int i = 0; i < 3; i++) {
 			uint32_t a = assay_add(t, ASSAY_T_alloc);
 			t->alloc.ts[a] = i;
-			t->alloc.device[a] = told ? 3 : -1;
+			t->alloc.track[a] = assay_thread_track(&run->part, 1, 1);
+			t->alloc.device[a] = kind == HOST ? -1 : 3;
 			t->alloc.bytes[a] = bytes[i];
-			t->alloc.total[a] = told ? 100 + i : -1;
-			t->alloc.reserved[a] = told ? 500 : -1;
+			t->alloc.total[a] = kind == TOLD ? 100 + i : -1;
+			t->alloc.reserved[a] = kind == TOLD ? 500 : -1;
 		}
 		file f = write_run(run);
 		assay_str p = plane(&f, XPLANE_HOST);
 		for (int i = 0; i < 3; i++) {
 			assay_str e = event_at(p, 0, (size_t)i);
-			int64_t held = told ? 100 + i : want[i];
+			int64_t held = kind == TOLD ? 100 + i : want[i];
+			static const int64_t capacity[] = {[TOLD] = 500, [CALLS] = 1000};
+			uint64_t left = kind == HOST ? 0 : (uint64_t)(capacity[kind] - held);
 			CHECK(event_stat(p, e, "bytes_allocated").value == (uint64_t)held);
-			CHECK((event_stat(p, e, "bytes_computed").number == 0) == told);
-			CHECK(!told ||
-			      event_stat(p, e, "bytes_available").value == (uint64_t)(500 - held));
+			CHECK((event_stat(p, e, "bytes_computed").number == 0) == (kind == TOLD));
+			CHECK(event_stat(p, e, "bytes_available").value == left);
 		}
 		free(f.bytes);
 	}
