@@ -33,6 +33,7 @@ static void add_not_started(const assay_run *run, const assay_find_ctx *c)
 		.id = "not_started",
 		.cause = assay_why_name[ASSAY_WHY_LAUNCH_LATENCY],
 		.total = c->w->suspicious,
+		.least = before ? ASSAY_WORTH_UNKNOWN : 0, /* nothing, if it is the step before */
 		.confidence = 0.5,
 		.follows = "contention",
 		.fix = before ? "begin to record a step earlier: the step before may still run, and is then no trouble; if it does not, look for another process on the GPU"
