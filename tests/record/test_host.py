@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Stacks and samples, without a GPU: real Python programs on a fake driver. Each program writes down the stack that
 its interpreter reports at each launch; the recording must say the same, frame by frame and line by line.
-usage: test_host.py [BUILD [WORD]]   every CPython from 3.9 on that is found is tried, the system's and the newest with
-everything; ASSAY_PYTHONS names those to be tried, with everything."""
+usage: test_host.py [BUILD]   every CPython from 3.9 on that is found is tried; ASSAY_PYTHONS names them instead."""
 import errno
 import glob
 import json
@@ -433,22 +432,20 @@ class Skip(Exception):
     pass
 
 
-# of the interpreter: its frames, lock, ends
-OF_PYTHON = [stacks_of_greenlets_are_their_own, stacks_below_an_event_loop_that_switches_are_their_own,
-             frames_that_switch_under_the_sampler_are_never_mixed_up, with_two_interpreters_there_are_no_stacks,
-             an_interpreter_that_came_and_went_does_no_harm, an_interpreter_started_again_has_its_own_stacks,
-             an_event_loop_sleeps_or_waits_before_the_line_that_goes_on, stacks_are_what_the_interpreter_says,
-             a_thread_with_a_small_stack_is_not_overrun, a_forked_child_ends_well_and_the_parents_stacks_are_right,
-             threads_that_launch_while_python_ends_do_no_harm, a_thousand_threads_forks_and_interpreters_come_and_go,
-             what_a_thread_does_between_launches_is_seen]
-# of the system and its libraries, and of what is told of both
-OF_SYSTEM = [without_proc_stacks_stay_and_the_run_says_what_is_missing, a_filter_of_system_calls_takes_the_samples_stacks_or_nothing,
-             perf_events_that_are_forbidden_on_pain_of_death_are_not_asked_for, most_memory_that_may_be_locked_is_left_to_the_program,
-             a_program_that_ends_at_once_is_recorded_whole, the_report_names_cause_and_line_of_every_wait, without_stacks_there_are_none,
-             the_sampler_sleeps_through_long_calls_and_is_woken_by_their_end, workers_that_are_started_as_programs_are_seen_too,
-             a_worker_process_is_seen_from_its_parent, blocked_threads_are_seen_in_their_library,
-             a_native_stack_ends_in_a_library_without_tables, computing_threads_are_seen_in_their_library_where_the_system_allows_it,
-             the_report_names_library_and_function, without_native_stacks_there_are_none]
+TESTS = [without_proc_stacks_stay_and_the_run_says_what_is_missing, a_filter_of_system_calls_takes_the_samples_stacks_or_nothing,
+         perf_events_that_are_forbidden_on_pain_of_death_are_not_asked_for, most_memory_that_may_be_locked_is_left_to_the_program,
+         stacks_of_greenlets_are_their_own,
+         stacks_below_an_event_loop_that_switches_are_their_own, frames_that_switch_under_the_sampler_are_never_mixed_up,
+         a_program_that_ends_at_once_is_recorded_whole,
+         with_two_interpreters_there_are_no_stacks, an_interpreter_that_came_and_went_does_no_harm,
+         an_interpreter_started_again_has_its_own_stacks,
+         the_report_names_cause_and_line_of_every_wait, an_event_loop_sleeps_or_waits_before_the_line_that_goes_on, stacks_are_what_the_interpreter_says, a_thread_with_a_small_stack_is_not_overrun, a_forked_child_ends_well_and_the_parents_stacks_are_right,
+         threads_that_launch_while_python_ends_do_no_harm,
+         a_thousand_threads_forks_and_interpreters_come_and_go, without_stacks_there_are_none,
+         what_a_thread_does_between_launches_is_seen, the_sampler_sleeps_through_long_calls_and_is_woken_by_their_end, workers_that_are_started_as_programs_are_seen_too,
+         a_worker_process_is_seen_from_its_parent, blocked_threads_are_seen_in_their_library,
+         a_native_stack_ends_in_a_library_without_tables, computing_threads_are_seen_in_their_library_where_the_system_allows_it,
+         the_report_names_library_and_function, without_native_stacks_there_are_none]
 
 
 def play(t, python):
@@ -465,10 +462,8 @@ def play(t, python):
 def try_all():
     global failed
     build()
-    found = pythons()
-    whole = set(found.values()) if os.environ.get("ASSAY_PYTHONS") else {"/usr/bin/python3", [*found.values()][-1]}
-    for version, path in found.items():
-        for t in OF_PYTHON + (OF_SYSTEM if path in whole else []):
+    for version, path in pythons().items():
+        for t in TESTS:
             if len(sys.argv) > 2 and sys.argv[2] not in t.__name__:
                 continue
             try:
