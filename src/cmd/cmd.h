@@ -76,6 +76,9 @@ extern const assay_cmd assay_cmd_record, assay_cmd_ctl, assay_cmd_top, assay_cmd
 	assay_cmd_formats, assay_cmd_sql, assay_cmd_env, assay_cmd_env_diff, assay_cmd_env_check,
 	assay_cmd_help;
 
+/* formats.c: how to get the formats that no writer here has. */
+extern const char assay_formats_of_python[];
+
 /* The command the words name, the longest name first; *used is how many words that took. NULL:
  * none. "env-diff" is taken for "env diff". */
 const assay_cmd *assay_cmd_find(char **words, int n, int *used);

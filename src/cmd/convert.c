@@ -25,7 +25,7 @@ static void list_writers(void)
 		assay_say("  --to %-15s %-20s %s", w->name,
 			  strcmp(w->exts[0], "/") ? w->exts[0] : "folder/", w->about);
 	}
-	assay_say("Parquet and Arrow IPC come from Python: assay.open(RUN).export(FOLDER)");
+	assay_say("%s", assay_formats_of_python);
 }
 
 static const assay_writer *choose_writer(const struct convert_args *a, const char *path)

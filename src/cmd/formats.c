@@ -7,6 +7,9 @@
 #include "read/reader.h"
 #include "write/writer.h"
 
+const char assay_formats_of_python[] =
+	"Parquet and Arrow IPC come from Python: assay.open(RUN).export(FOLDER)";
+
 struct formats_args {
 	bool json, markdown;
 };
@@ -42,7 +45,7 @@ static void print_text(void)
 		const assay_writer *w = assay_writers[i];
 		printf("  %-15s %-19s %s; %s\n", w->name, end_of(w), w->about, w->back);
 	}
-	printf("Parquet and Arrow IPC come from Python: assay.open(RUN).export(FOLDER)\n");
+	puts(assay_formats_of_python);
 }
 
 /* The tables of docs/formats/README.md. */

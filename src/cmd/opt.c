@@ -115,10 +115,8 @@ static bool unknown_option(const assay_cmd *cmd, int *status, const char *word, 
 /* The second word of a command may have a slip in it: env chek. */
 static bool too_many(const assay_cmd *cmd, int *status, const char *operand)
 {
-	char typed[64];
-	assay_suggestion near = {.meant = typed};
+	assay_suggestion near = {.meant = operand};
 	size_t n = strlen(cmd->name);
-	snprintf(typed, sizeof typed, "%s", operand);
 	for (size_t i = 0; i < assay_cmd_count; i++)
 		if (!strncmp(assay_cmds[i]->name, cmd->name, n) && assay_cmds[i]->name[n] == ' ')
 			assay_suggest(&near, assay_cmds[i]->name + n + 1);

@@ -15,9 +15,10 @@ static assay_map find_vendors(const assay_run *run)
 	assay_map found = {0};
 	for (size_t i = 0; i < d->n; i++) {
 		assay_vendor vendor = assay_device_vendor(run, i);
-		uint32_t *slot =
-			vendor ? assay_map_at(&found, key_of(run, d->source[i], d->id[i])) : NULL;
-		if (slot && *slot == ASSAY_MAP_ABSENT)
+		if (!vendor)
+			continue;
+		uint32_t *slot = assay_map_at(&found, key_of(run, d->source[i], d->id[i]));
+		if (*slot == ASSAY_MAP_ABSENT)
 			*slot = vendor;
 	}
 	return found;

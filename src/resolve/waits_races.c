@@ -121,9 +121,10 @@ static uint64_t call_of(const assay_sweep_rec *r)
 
 static void mark(contest *c, const assay_sweep_rec *r, uint32_t flags)
 {
-	uint32_t *met = flags ? assay_map_at(&c->met, call_of(r)) : NULL;
-	if (met)
-		*met = (*met == ASSAY_MAP_ABSENT ? 0 : *met) | flags;
+	if (!flags)
+		return;
+	uint32_t *met = assay_map_at(&c->met, call_of(r));
+	*met = (*met == ASSAY_MAP_ABSENT ? 0 : *met) | flags;
 }
 
 /* A thread that waits puts nothing into a stream that the record could overtake. */

@@ -48,9 +48,19 @@ uint64_t xplane_corr(const xplane_writer *w, uint32_t track, uint64_t corr)
 	return corr + (source < w->t->source.n ? w->at.corr[source] : 0);
 }
 
-uint64_t xplane_device_key(const xplane_writer *w, uint32_t track)
+static uint64_t device_key(uint32_t source, int64_t id)
 {
-	return (uint64_t)xplane_source(w, track) << 32 | (uint32_t)w->t->track.pid[track];
+	return (uint64_t)source << 32 | (uint32_t)id;
+}
+
+uint32_t xplane_device_at(const xplane_writer *w, uint32_t source, int64_t id)
+{
+	return assay_map_get(&w->device_at, device_key(source, id));
+}
+
+uint32_t xplane_device_of(const xplane_writer *w, uint32_t track)
+{
+	return xplane_device_at(w, xplane_source(w, track), w->t->track.pid[track]);
 }
 
 static uint64_t stream_key(uint32_t source, int64_t device, int64_t stream)
@@ -313,7 +323,7 @@ static void set_sources(xplane_writer *w)
 /* Devices keep their numbers; of two inputs with the same one the second takes the next free. */
 static void add_device(xplane_writer *w, assay_map *used, uint32_t source, int64_t id)
 {
-	uint32_t *slot = assay_map_at(&w->device_at, (uint64_t)source << 32 | (uint32_t)id);
+	uint32_t *slot = assay_map_at(&w->device_at, device_key(source, id));
 	if (*slot != ASSAY_MAP_ABSENT)
 		return;
 	int64_t number = id >= 0 && id <= INT32_MAX ? id : 0;
@@ -359,7 +369,7 @@ static void set_devices(xplane_writer *w)
 		*assay_push(&w->device_of) = ASSAY_NO_ROW;
 	for (size_t g = 0; g < w->t->launch.n; g++) {
 		uint32_t call = w->t->launch.host[g];
-		uint32_t k = assay_map_get(&w->device_at, xplane_device_key(w, w->t->gpu.track[g]));
+		uint32_t k = xplane_device_of(w, w->t->gpu.track[g]);
 		if (call != ASSAY_NO_ROW)
 			w->device_of.p[call] = (uint32_t)w->devices.p[k].number;
 	}

@@ -199,7 +199,10 @@ bool xplane_arg_number(const xplane_writer *w, assay_sid args, const char *key, 
 int64_t xplane_scope(xplane_writer *w, uint32_t scope);
 /* The same, written to an event, with how it got it (assay_scope_how). */
 int64_t xplane_put_scope(xplane_writer *w, xplane_out *p, uint32_t scope, uint8_t how);
-uint64_t xplane_device_key(const xplane_writer *w, uint32_t track);
+/* Place in devices of one that a source numbers so, and of a track; ASSAY_MAP_ABSENT: it has none.
+ */
+uint32_t xplane_device_at(const xplane_writer *w, uint32_t source, int64_t id);
+uint32_t xplane_device_of(const xplane_writer *w, uint32_t track);
 /* Number of the line that a stream has; the stream's own when it has none. */
 int64_t xplane_line_of(const xplane_writer *w, uint32_t source, int64_t device, int64_t stream);
 uint64_t xplane_step_key(uint32_t source, int64_t ts, assay_sid name);

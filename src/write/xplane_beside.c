@@ -49,8 +49,7 @@ static int by_place(const void *a, const void *b)
 
 static int64_t device_number(const xplane_writer *w, uint32_t source, int64_t device)
 {
-	uint64_t key = (uint64_t)source << 32 | (uint32_t)device;
-	uint32_t k = assay_map_get(&w->device_at, key);
+	uint32_t k = xplane_device_at(w, source, device);
 	return k == ASSAY_MAP_ABSENT ? -1 - (int64_t)xplane_input_of(w, source)
 				     : w->devices.p[k].number;
 }

@@ -27,7 +27,7 @@ uint32_t xplane_counted_device(const xplane_writer *w, uint32_t track)
 	const assay_track_table *t = &w->t->track;
 	if (t->kind[track] != ASSAY_TRACK_TELEMETRY)
 		return ASSAY_NO_ROW;
-	uint32_t own = assay_map_get(&w->device_at, xplane_device_key(w, track));
+	uint32_t own = xplane_device_of(w, track);
 	return own == ASSAY_MAP_ABSENT ? device_numbered(w, t->pid[track]) : own;
 }
 

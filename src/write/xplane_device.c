@@ -541,13 +541,6 @@ static void put_device(xplane_writer *w, struct device *d, const struct work *wo
 	assay_map_free(&d->lines);
 }
 
-static uint32_t device_of_stream(const xplane_writer *w, uint32_t track)
-{
-	uint64_t key = (uint64_t)xplane_source(w, track) << 32 | (uint32_t)w->t->track.pid[track];
-	return w->t->track.kind[track] == ASSAY_TRACK_STREAM ? assay_map_get(&w->device_at, key)
-							     : ASSAY_MAP_ABSENT;
-}
-
 static struct work group_work(xplane_writer *w)
 {
 	const assay_gpu_table *g = &w->t->gpu;
@@ -559,7 +552,8 @@ static struct work group_work(xplane_writer *w)
 		.first_track = assay_alloc(&w->scratch, (devices + 1) * sizeof *out.first_track)};
 	uint32_t *device = assay_alloc(&w->scratch, (tracks + 1) * sizeof *device);
 	for (uint32_t i = 0; i < tracks; i++)
-		device[i] = device_of_stream(w, i);
+		device[i] = w->t->track.kind[i] == ASSAY_TRACK_STREAM ? xplane_device_of(w, i)
+								      : ASSAY_MAP_ABSENT;
 	assay_group_rows(out.track, out.first_track, NULL, tracks, device, devices);
 	assay_group_rows(out.row, out.first, NULL, g->n, g->track, tracks);
 	for (size_t i = 0; i < tracks; i++)

@@ -197,37 +197,30 @@ static uint64_t put_numbers(xplane_writer *w, xplane_out *p, uint32_t source)
 	return put;
 }
 
-/* Rows of device of an input, by number: a reader meets those with a plane first. */
-static uint32_t *devices_of(xplane_writer *w, uint32_t input, size_t *n)
+/* Rows of device by number: a reader meets those with a plane first. */
+static const uint32_t *devices_by_id(xplane_writer *w)
 {
 	const assay_device_table *d = &w->t->device;
-	assay_vec(uint32_t) own = {0};
-	for (uint32_t i = 0; i < d->n; i++)
-		if (xplane_input_of(w, d->source[i]) == input)
-			*assay_push(&own) = i;
-	int64_t *id = assay_alloc(&w->scratch, (own.n + 1) * sizeof *id);
-	uint32_t *row = assay_alloc(&w->scratch, (own.n + 1) * sizeof *row);
-	for (uint32_t k = 0; k < own.n; k++) {
-		row[k] = k;
-		id[k] = d->id[own.p[k]];
+	uint32_t *row = assay_alloc(&w->scratch, (d->n + 1) * sizeof *row);
+	int64_t *id = assay_alloc(&w->scratch, (d->n + 1) * sizeof *id);
+	for (uint32_t i = 0; i < d->n; i++) {
+		row[i] = i;
+		id[i] = d->id[i];
 	}
-	assay_sort_rows(row, own.n, id);
-	for (size_t k = 0; k < own.n; k++)
-		row[k] = own.p[row[k]];
-	*n = own.n;
-	assay_vec_free(&own);
+	assay_sort_rows(row, d->n, id);
 	return row;
 }
 
-static uint64_t put_devices(xplane_writer *w, xplane_out *p, uint32_t input)
+static uint64_t put_devices(xplane_writer *w, xplane_out *p, uint32_t input, const uint32_t *by_id)
 {
 	const assay_device_table *d = &w->t->device;
 	assay_jsonw list = {.compact = true};
-	size_t n;
-	const uint32_t *row = devices_of(w, input, &n);
+	uint64_t put = 0;
 	assay_jsonw_open(&list, NULL, '[');
-	for (size_t k = 0; k < n; k++) {
-		uint32_t i = row[k];
+	for (size_t k = 0; k < d->n; k++) {
+		uint32_t i = by_id[k];
+		if (xplane_input_of(w, d->source[i]) != input)
+			continue;
 		const assay_sid text[] = {d->name[i], d->vendor[i], d->arch[i]};
 		const int64_t number[] = {d->id[i], d->memory[i], d->units[i], d->warp[i]};
 		assay_jsonw_open(&list, NULL, '[');
@@ -236,12 +229,13 @@ static uint64_t put_devices(xplane_writer *w, xplane_out *p, uint32_t input)
 		for (size_t v = 0; v < ASSAY_COUNT_OF(text); v++)
 			assay_jsonw_str(&list, NULL, assay_text(w->run, text[v]));
 		assay_jsonw_close(&list, ']');
+		put++;
 	}
 	assay_jsonw_close(&list, ']');
-	if (n)
+	if (put)
 		xplane_plane_stat(p, ASSAY_S(XPLANE_DEVICES), assay_jsonw_text(&list));
 	assay_jsonw_free(&list);
-	return n;
+	return put;
 }
 
 static uint64_t put_streams(xplane_writer *w, xplane_out *p, uint32_t input)
@@ -277,13 +271,13 @@ static uint32_t source_of_input(const xplane_writer *w, uint32_t input)
 
 /* What an input, and what goes with it, says of itself; of several that say the same thing, the
  * first. What times are counted from in another file is not true here. Returns what is left out. */
-static uint64_t write_facts(xplane_writer *w, uint32_t input)
+static uint64_t write_facts(xplane_writer *w, uint32_t input, const uint32_t *by_id)
 {
 	const assay_meta_table *m = &w->t->meta;
 	xplane_out p = {0};
 	assay_map seen = {0};
 	uint64_t gone = 0, put = put_numbers(w, &p, source_of_input(w, input));
-	put += put_devices(w, &p, input) + put_streams(w, &p, input);
+	put += put_devices(w, &p, input, by_id) + put_streams(w, &p, input);
 	for (size_t i = 0; i < m->n; i++) {
 		assay_str key = assay_text(w->run, m->key[i]);
 		if (xplane_input_of(w, m->source[i]) != input || is_of_plane(w, i))
@@ -309,8 +303,9 @@ static uint64_t write_facts(xplane_writer *w, uint32_t input)
 
 void xplane_write_facts(xplane_writer *w, assay_left_out *left)
 {
+	const uint32_t *by_id = devices_by_id(w);
 	uint64_t gone = 0;
 	for (uint32_t i = 0; i <= w->inputs; i++)
-		gone += write_facts(w, i);
+		gone += write_facts(w, i, by_id);
 	assay_leave_out(left, gone, "facts of headers");
 }

@@ -36,8 +36,8 @@ static int by_line(const void *a, const void *b)
 
 static int64_t device_number(const xplane_writer *w, uint32_t track, int32_t device)
 {
-	uint64_t key = (uint64_t)xplane_source(w, track) << 32 | (uint32_t)device;
-	uint32_t k = device < 0 ? ASSAY_MAP_ABSENT : assay_map_get(&w->device_at, key);
+	uint32_t k = device < 0 ? ASSAY_MAP_ABSENT
+				: xplane_device_at(w, xplane_source(w, track), device);
 	return k == ASSAY_MAP_ABSENT ? device : w->devices.p[k].number;
 }
 
