@@ -34,8 +34,6 @@ static void add_not_started(const assay_run *run, const assay_find_ctx *c)
 		.cause = assay_why_name[ASSAY_WHY_LAUNCH_LATENCY],
 		.total = c->w->suspicious,
 		.least = before ? ASSAY_WORTH_UNKNOWN : 0, /* nothing, if it is the step before */
-		/* The program may be as it should: what is wrong with it stands before that. */
-		.order_by = before,
 		.confidence = 0.5,
 		.follows = "contention",
 		.fix = before ? "begin to record a step earlier: the step before may still run, and is then no trouble; if it does not, look for another process on the GPU"
