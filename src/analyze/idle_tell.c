@@ -2,6 +2,7 @@
 
 #include "analyze/detour.h"
 #include "analyze/first_shapes.h"
+#include "analyze/frame_time.h"
 #include "analyze/idle_sync.h"
 #include "analyze/idle_where.h"
 #include "analyze/lock_turns.h"
@@ -22,6 +23,7 @@ struct telling {
 	bool stalls;        /* operators stand still wherever they are */
 	bool first_use;     /* calls in which the runtime sets itself up */
 	uint32_t at;        /* own call; ASSAY_NO_ROW */
+	assay_sid library;  /* Python frame of a library with most of it; 0: none */
 	assay_found f;
 };
 
@@ -61,6 +63,8 @@ static assay_why finer_cause(assay_str frame)
 		{"of _io.", ASSAY_WHY_HOST_IO},
 		{"'_io.", ASSAY_WHY_HOST_IO},
 		{"_socket.socket", ASSAY_WHY_HOST_IO},
+		{"of select.", ASSAY_WHY_HOST_IO},
+		{"<built-in function select", ASSAY_WHY_HOST_IO},
 		{"<built-in function collect", ASSAY_WHY_HOST_GC},
 	};
 	for (size_t i = 0; assay_str_starts(frame, "<") && i < ASSAY_COUNT_OF(words); i++)
@@ -217,10 +221,22 @@ static bool is_told_by_samples(const struct telling *s)
 	return by_samples * 2 > all;
 }
 
+/* A library that has most of the host's own work is where it is spent; what only waits is told by
+ * its cause. */
+static const char *name_library(const struct telling *s, const char *phrase)
+{
+	bool works = s->f.cause == assay_why_name[ASSAY_WHY_HOST_PYTHON] ||
+		     s->f.cause == assay_why_name[ASSAY_WHY_HOST_DATA];
+	if (!works || !s->library)
+		return phrase;
+	return assay_printf(s->c->scratch, "%s, mostly in %s", phrase,
+			    assay_frame_spell(s->c->scratch, assay_text(s->run, s->library)));
+}
+
 static void say_why(struct telling *s)
 {
 	const assay_find_ctx *c = s->c;
-	const char *phrase = look_closer(s);
+	const char *phrase = name_library(s, look_closer(s));
 	s->f.text = assay_printf(c->scratch, "the GPU waits %s %s",
 				 assay_idle_cost_words(c, s->cost, s->cause), phrase);
 	if (!is_told_by_samples(s))
@@ -414,6 +430,27 @@ static void say_what_to_do(struct telling *s)
 	tell_detour(s);
 }
 
+/* Where a trace has Python frames, the row that gave the cause is one around the work, or one of
+ * many in it: its time is shared out over all frames. */
+static void look_at_frames(struct telling *s)
+{
+	const assay_run *run = s->run;
+	assay_where *where = &s->f.where;
+	bool frame = s->in.name && run->part.t.host.kind[s->in.row] == ASSAY_HOST_PYTHON;
+	if (!frame && s->cause != ASSAY_WHY_HOST_DATA)
+		return;
+	assay_frame_time of = assay_frame_time_of(run, s->c->w, s->cause);
+	if (frame)
+		*where = (assay_where){0}; /* of one frame, which may have little */
+	if (of.own.time * 2 > of.all)
+		assay_frame_where(s->c->scratch, assay_text(run, of.own.name), where);
+	assay_str deepest = assay_text(run, of.deepest.name);
+	bool works = of.deepest.name && finer_cause(deepest) == ASSAY_WHY_HOST_PYTHON;
+	if (frame || works)
+		s->in = of.deepest;
+	s->library = works && !assay_is_own_frame(deepest) ? of.deepest.name : 0;
+}
+
 /* One of many operators that take little each is not the place. */
 static bool is_spread(const struct telling *s)
 {
@@ -433,6 +470,7 @@ assay_idle_named assay_idle_tell(const assay_run *run, const assay_find_ctx *c,
 			    .confidence = assay_why_rows[cause].certainty * explained(c)};
 	if (is_spread(&s))
 		s.f.where = (assay_where){0};
+	look_at_frames(&s);
 	assay_idle_line_where(run, c->w, cause, &s.f.where);
 	if (!s.f.where.file)
 		assay_own_line_of_cause(run, c, cause, s.in.name, &s.f.where);

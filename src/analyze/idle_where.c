@@ -112,6 +112,35 @@ unsigned assay_is_own_frame(assay_str name)
 	return own;
 }
 
+/* The part between two words; all of nothing where one is missing. */
+static assay_str between(assay_str text, const char *before, const char *after)
+{
+	if (!assay_str_starts(text, before))
+		return (assay_str){0};
+	size_t skip = strlen(before);
+	text = (assay_str){text.p + skip, text.n - skip};
+	ptrdiff_t end = assay_str_find(text, after);
+	return end > 0 ? (assay_str){text.p, (size_t)end} : (assay_str){0};
+}
+
+const char *assay_frame_spell(assay_arena *a, assay_str name)
+{
+	assay_where where = {0};
+	assay_frame_where(a, name, &where);
+	if (where.file)
+		return assay_printf(a, "%s (%s)", where.function, where.file);
+	assay_str function = between(name, "<built-in function ", ">");
+	assay_str method = between(name, "<built-in method ", " of ");
+	if (function.n)
+		return assay_fmt_safe(a, function);
+	if (!method.n)
+		return assay_fmt_safe(a, name);
+	size_t of = strlen("<built-in method ") + method.n;
+	assay_str type = between((assay_str){name.p + of, name.n - of}, " of ", " object at ");
+	return type.n ? assay_printf(a, "%s.%s", assay_fmt_safe(a, type), assay_fmt_safe(a, method))
+		      : assay_fmt_safe(a, method);
+}
+
 /* Whether a frame is around another one of its thread: of two of the same time the one that was
  * written first. */
 static bool is_around(const assay_host_table *h, uint32_t outer, uint32_t inner)
@@ -256,6 +285,23 @@ TEST(ranges_of_emit_nvtx_go_by_their_operator)
 	assay_str name = range_name(ASSAY_S("aten::addmm, seq = 47595, op_id = 999269"));
 	CHECK(assay_str_is(name, "aten::addmm"));
 	CHECK(assay_str_is(range_name(ASSAY_S("forward, layer 3")), "forward, layer 3"));
+	return 0;
+}
+
+TEST(frames_are_spelled_as_people_would)
+{
+	static const char *const as[][2] = {
+		{"scipy/ndimage/_interpolation.py(739): zoom",
+		 "zoom (scipy/ndimage/_interpolation.py)"},
+		{"<built-in function array>", "array"},
+		{"<built-in method to of Tensor object at 0x7f8869bd3340>", "Tensor.to"},
+		{"<built-in method acquire>", "<built-in method acquire>"},
+		{"nn.Module: Linear_0", "nn.Module: Linear_0"},
+	};
+	assay_arena a = {0};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(as); i++)
+		CHECK(!strcmp(assay_frame_spell(&a, assay_str_of(as[i][0])), as[i][1]));
+	assay_arena_free(&a);
 	return 0;
 }
 

@@ -34,6 +34,8 @@ assay_idle_name assay_idle_name_of(const assay_run *run, const assay_window *w, 
 /* File, line and function of "train.py(12): step", as Kineto names frames; false: a function of C,
  * or of a library. */
 bool assay_frame_where(assay_arena *a, assay_str name, assay_where *where);
+/* A frame for people: "zoom (scipy/ndimage/_interpolation.py)", "Tensor.to". */
+const char *assay_frame_spell(assay_arena *a, assay_str name);
 /* 1: such a frame, of the program itself. */
 unsigned assay_is_own_frame(assay_str name);
 /* What such a name says: an operator or call, a range, or a line of the program. */

@@ -193,6 +193,7 @@ static void add_lead(const assay_run *run, const assay_order *order, assay_windo
 	}
 	if (first == ASSAY_NO_ROW || end >= w->from)
 		return; /* a gap of its own begins here, or none */
+	w->lead_gpu = first;
 	assay_gap_causes(run, first, w->from, part, w->lead_row);
 	for (int c = 0; c < ASSAY_WHY_COUNT; c++) {
 		w->cause[c] += part[c];

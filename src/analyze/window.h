@@ -29,6 +29,7 @@ typedef struct assay_window {
 	 * host */
 	int64_t lead[ASSAY_WHY_COUNT];
 	uint32_t lead_row[ASSAY_WHY_COUNT];
+	uint32_t lead_gpu; /* that work, where there is a lead */
 } assay_window;
 
 static inline int64_t assay_window_length(const assay_window *w)

@@ -1,0 +1,315 @@
+/* A part of a gap has no place of its own in the gap: its time is shared out over the frames of its
+ * cause that the launching thread was in from the beginning of the gap to the launch that ends it.
+ */
+#include "analyze/frame_time.h"
+
+#include "analyze/host_cause.h"
+#include "base/sort.h"
+#include "base/test.h"
+#include "model/by_hand.h"
+#include "model/by_name.h"
+
+/* What a cause has of a gap, on the thread that ends the gap. */
+struct piece {
+	uint32_t track;
+	int64_t from, to, dur;
+};
+
+enum { NONE = UINT32_MAX };
+
+/* Others of these by their places; what a frame says of its cause holds for those inside it. */
+struct frame {
+	uint32_t row, depth;
+	uint32_t up;  /* the one it lies in; NONE */
+	uint32_t own; /* the innermost one of the program itself, from here outwards; NONE */
+	assay_why cause;
+	int64_t time; /* of the cause, in this frame and in no other inside it */
+};
+
+struct share {
+	uint32_t frame;
+	int64_t time;
+};
+
+struct sweep {
+	const assay_run *run;
+	assay_why cause;
+	assay_arena scratch;
+	assay_by_name is_own;
+	assay_vec(struct piece) pieces; /* by time, for gaps of a device follow each other */
+	assay_vec(struct frame) frames; /* those around others first */
+	uint32_t open;                  /* the innermost frame at hand; NONE */
+	assay_vec(struct share) shares; /* of the piece at hand */
+	int64_t all;
+};
+
+static void add_piece(struct sweep *s, uint32_t gpu, int64_t from, int64_t dur)
+{
+	const assay_tables *t = &s->run->part.t;
+	uint32_t launch = t->launch.host[gpu];
+	if (launch != ASSAY_NO_ROW && t->host.ts[launch] > from && dur > 0)
+		*assay_push(&s->pieces) =
+			(struct piece){t->host.track[launch], from, t->host.ts[launch], dur};
+}
+
+static void find_pieces(struct sweep *s, const assay_window *w, int cause)
+{
+	const assay_tables *t = &s->run->part.t;
+	if (w->lead[cause] > 0)
+		add_piece(s, w->lead_gpu, w->from, w->lead[cause]);
+	for (size_t i = 0; i < t->gap_part.n; i++) {
+		uint32_t gap = t->gap_part.gap[i];
+		if (t->gap_part.cause[i] == cause && assay_gap_in_window(&t->gap, w, gap))
+			add_piece(s, t->gap.gpu[gap], t->gap.ts[gap], t->gap_part.dur[i]);
+	}
+}
+
+/* The first piece that ends after a time. */
+static size_t piece_after(const struct sweep *s, int64_t time)
+{
+	return assay_count_until(&s->pieces.p->to, sizeof *s->pieces.p, s->pieces.n, time);
+}
+
+static bool touches_a_piece(const struct sweep *s, uint32_t row)
+{
+	const assay_host_table *h = &s->run->part.t.host;
+	int64_t end = assay_host_end(h, row);
+	for (size_t i = piece_after(s, h->ts[row]); i < s->pieces.n && s->pieces.p[i].from < end;
+	     i++)
+		if (s->pieces.p[i].track == h->track[row])
+			return true;
+	return false;
+}
+
+static int64_t end_of(const struct sweep *s, uint32_t frame)
+{
+	return assay_host_end(&s->run->part.t.host, s->frames.p[frame].row);
+}
+
+static void close_frames(struct sweep *s, int64_t now)
+{
+	while (s->open != NONE && end_of(s, s->open) <= now)
+		s->open = s->frames.p[s->open].up;
+}
+
+static void open_frame(struct sweep *s, uint32_t row)
+{
+	const assay_host_table *h = &s->run->part.t.host;
+	struct frame f = {.row = row, .up = s->open, .own = NONE, .cause = ASSAY_WHY_HOST_PYTHON};
+	uint32_t place = (uint32_t)s->frames.n;
+	if (s->open != NONE) {
+		const struct frame *up = &s->frames.p[s->open];
+		f.depth = up->depth + 1;
+		f.own = up->own;
+		f.cause = up->cause;
+	}
+	if (assay_by_name_ask(&s->is_own, h->name[row]))
+		f.own = place;
+	if (f.cause == ASSAY_WHY_HOST_PYTHON)
+		f.cause = assay_host_row_cause(s->run, row);
+	*assay_push(&s->frames) = f;
+	s->open = place;
+}
+
+/* Opens and closes what does so up to now; gives the next row. */
+static size_t go_to(struct sweep *s, const uint32_t *row, size_t next, size_t n, int64_t now)
+{
+	const int64_t *ts = s->run->part.t.host.ts;
+	for (; next < n && ts[row[next]] <= now; next++) {
+		close_frames(s, ts[row[next]]);
+		open_frame(s, row[next]);
+	}
+	close_frames(s, now);
+	return next;
+}
+
+static void share_out(struct sweep *s, const struct piece *p)
+{
+	int64_t inside = 0;
+	for (size_t i = 0; i < s->shares.n; i++)
+		inside += s->shares.p[i].time;
+	for (size_t i = 0; i < s->shares.n; i++) {
+		double part = (double)s->shares.p[i].time / (double)inside;
+		int64_t time = (int64_t)(part * (double)p->dur);
+		s->frames.p[s->shares.p[i].frame].time += time;
+		s->all += time;
+	}
+	s->shares.n = 0;
+}
+
+/* Rows of one thread, by start, against its pieces. */
+static void sweep_track(struct sweep *s, uint32_t track, const uint32_t *row, size_t n)
+{
+	const int64_t *ts = s->run->part.t.host.ts;
+	size_t next = 0;
+	s->open = NONE;
+	for (size_t i = 0; i < s->pieces.n; i++) {
+		const struct piece *p = &s->pieces.p[i];
+		for (int64_t now = p->from; p->track == track && now < p->to;) {
+			next = go_to(s, row, next, n, now);
+			int64_t until = next < n && ts[row[next]] < p->to ? ts[row[next]] : p->to;
+			if (s->open != NONE) {
+				until = end_of(s, s->open) < until ? end_of(s, s->open) : until;
+				if (s->frames.p[s->open].cause == s->cause)
+					*assay_push(&s->shares) =
+						(struct share){s->open, until - now};
+			}
+			now = until;
+		}
+		share_out(s, p);
+	}
+}
+
+static void sweep_frames(struct sweep *s)
+{
+	const assay_tables *t = &s->run->part.t;
+	uint32_t *row = assay_alloc(&s->scratch, (t->host.n + 1) * sizeof *row);
+	uint32_t *of_track = assay_alloc(&s->scratch, (t->host.n + 1) * sizeof *of_track);
+	size_t n = 0;
+	for (uint32_t i = 0; i < t->host.n; i++)
+		if (t->host.kind[i] == ASSAY_HOST_PYTHON && touches_a_piece(s, i))
+			row[n++] = i;
+	assay_sort_spans(row, n, t->host.ts, t->host.dur);
+	for (uint32_t track = 0; n && track < t->track.n; track++) {
+		size_t m = 0;
+		for (size_t i = 0; i < n; i++)
+			if (t->host.track[row[i]] == track)
+				of_track[m++] = row[i];
+		if (m)
+			sweep_track(s, track, of_track, m);
+	}
+}
+
+static assay_idle_name own_of(const struct sweep *s)
+{
+	const assay_sid *name = s->run->part.t.host.name;
+	assay_idle_tally tally = {0};
+	for (size_t i = 0; i < s->frames.n; i++) {
+		const struct frame *f = &s->frames.p[i];
+		if (!f->time || f->own == NONE)
+			continue;
+		uint32_t row = s->frames.p[f->own].row;
+		assay_idle_tally_add(&tally, name[row], (assay_idle_name){name[row], row, f->time});
+	}
+	return assay_idle_tally_end(&tally);
+}
+
+/* Frames get what those inside them have. */
+static void add_up(struct sweep *s)
+{
+	for (size_t i = s->frames.n; i-- > 0;)
+		if (s->frames.p[i].up != NONE)
+			s->frames.p[s->frames.p[i].up].time += s->frames.p[i].time;
+}
+
+/* Places of frames with time, those of a depth after those above them. first[d]: where depth d
+ * begins; gives how many depths there are. */
+static size_t by_depth(struct sweep *s, uint32_t **place, size_t **first)
+{
+	size_t depths = 0;
+	for (size_t i = 0; i < s->frames.n; i++)
+		if (s->frames.p[i].time && s->frames.p[i].depth >= depths)
+			depths = s->frames.p[i].depth + 1;
+	*place = assay_alloc(&s->scratch, (s->frames.n + 1) * sizeof **place);
+	*first = assay_alloc(&s->scratch, (depths + 2) * sizeof **first);
+	size_t *next = *first + 1;
+	for (size_t i = 0; i < s->frames.n; i++)
+		if (s->frames.p[i].time)
+			next[s->frames.p[i].depth + 1]++;
+	for (size_t d = 0; d < depths; d++)
+		next[d + 1] += next[d];
+	for (size_t i = 0; i < s->frames.n; i++)
+		if (s->frames.p[i].time)
+			(*place)[next[s->frames.p[i].depth]++] = (uint32_t)i;
+	return depths;
+}
+
+/* Calls a function that it was given, and says nothing of what is done. */
+static bool only_calls(assay_str frame)
+{
+	static const char *const files[] = {"torch/nn/modules/module.py(", "contextlib.py(",
+					    "functools.py(", "torch/utils/_contextlib.py("};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(files); i++)
+		if (assay_str_starts(frame, files[i]))
+			return true;
+	return false;
+}
+
+/* Down the calls, as long as one name has more than half. */
+static assay_idle_name deepest_of(struct sweep *s)
+{
+	const assay_sid *name = s->run->part.t.host.name;
+	uint32_t *place;
+	size_t *first, depths;
+	add_up(s);
+	depths = by_depth(s, &place, &first);
+	bool *on_the_way = assay_alloc(&s->scratch, s->frames.n + 1);
+	assay_idle_name found = {0};
+	for (size_t d = 0; d < depths; d++) {
+		assay_idle_tally tally = {0};
+		for (size_t i = first[d]; i < first[d + 1]; i++) {
+			const struct frame *f = &s->frames.p[place[i]];
+			if (f->up == NONE || on_the_way[f->up])
+				assay_idle_tally_add(
+					&tally, name[f->row],
+					(assay_idle_name){name[f->row], f->row, f->time});
+		}
+		assay_idle_name best = assay_idle_tally_end(&tally);
+		if (best.time * 2 <= s->all)
+			break;
+		for (size_t i = first[d]; i < first[d + 1]; i++) {
+			const struct frame *f = &s->frames.p[place[i]];
+			on_the_way[place[i]] =
+				name[f->row] == best.name && (f->up == NONE || on_the_way[f->up]);
+		}
+		if (!only_calls(assay_text(s->run, best.name)))
+			found = best;
+	}
+	return found;
+}
+
+assay_frame_time assay_frame_time_of(const assay_run *run, const assay_window *w, int cause)
+{
+	struct sweep s = {.run = run, .cause = (assay_why)cause};
+	s.is_own = assay_by_name_open(run, &s.scratch, assay_is_own_frame);
+	find_pieces(&s, w, cause);
+	if (s.pieces.n && run->part.t.frame.n)
+		sweep_frames(&s);
+	assay_frame_time out = {.all = s.all, .own = own_of(&s)};
+	out.deepest = deepest_of(&s);
+	assay_vec_free(&s.pieces);
+	assay_vec_free(&s.frames);
+	assay_vec_free(&s.shares);
+	assay_arena_free(&s.scratch);
+	return out;
+}
+
+TEST(time_of_a_cause_is_shared_out_over_the_frames_of_its_gap)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_window w = {.from = 0, .to = 1000};
+	assay_hand_host(run, ASSAY_HOST_PYTHON, "train.py(1): main", 0, 1000);
+	assay_hand_host(run, ASSAY_HOST_PYTHON, "torch/utils/data/_utils/fetch.py(25): fetch", 100,
+			100);
+	assay_hand_host(run, ASSAY_HOST_PYTHON, "mydata.py(9): sharpen", 110, 80);
+	assay_hand_host(run, ASSAY_HOST_PYTHON, "<built-in method correlate>", 110, 60);
+	uint32_t launch = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 200, 10);
+	uint32_t gap = assay_hand_gap(run, ASSAY_WHY_HOST_DATA, 50, 170);
+	t->gap.gpu[gap] = assay_hand_gpu(run, "k", 220, 5, launch);
+	assay_frame_time f = assay_frame_time_of(run, &w, ASSAY_WHY_HOST_DATA);
+	CHECK_EQ(f.all, 0); /* frames without their table */
+	assay_add(t, ASSAY_T_frame);
+	f = assay_frame_time_of(run, &w, ASSAY_WHY_HOST_DATA);
+	CHECK(f.all > 165 && f.all <= 170);
+	CHECK(assay_str_is(assay_text(run, f.own.name), "mydata.py(9): sharpen"));
+	CHECK_EQ(f.own.time, 170 * 60 / 100 + 170 * 20 / 100);
+	CHECK(assay_str_is(assay_text(run, f.deepest.name), "<built-in method correlate>"));
+	CHECK_EQ(f.deepest.time, 170 * 60 / 100);
+	CHECK_EQ(assay_frame_time_of(run, &w, ASSAY_WHY_HOST_PYTHON).all, 0);
+	t->gap_part.cause[gap] = ASSAY_WHY_HOST_PYTHON; /* what is not in the loader */
+	f = assay_frame_time_of(run, &w, ASSAY_WHY_HOST_PYTHON);
+	CHECK(assay_str_is(assay_text(run, f.deepest.name), "train.py(1): main"));
+	assay_run_free(run);
+	return 0;
+}
