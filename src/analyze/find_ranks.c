@@ -1,6 +1,7 @@
 /* One rank that the others wait for. */
 #include "analyze/finding.h"
 #include "analyze/idle_where.h"
+#include "analyze/own_frames.h"
 #include "base/fmt.h"
 #include "names/words.h"
 
@@ -48,7 +49,11 @@ static void late_where(const assay_run *run, const assay_find_ctx *c, uint32_t s
 	assay_word word = assay_word_of(assay_text(run, most.name));
 	if (word == ASSAY_WORD_HOST_COMM || word == ASSAY_WORD_COMM) /* it waits itself */
 		return;
-	assay_where at = assay_idle_where(run, c->scratch, &most);
+	assay_where at = {0};
+	if (!most.name || t->host.kind[most.row] != ASSAY_HOST_PYTHON)
+		at = assay_idle_where(run, c->scratch, &most);
+	else
+		assay_own_line_of(run, c, most.row, &at);
 	where->file = at.file;
 	where->line = at.line;
 	where->function = at.function;

@@ -235,7 +235,7 @@ static bool only_calls(assay_str frame)
 	return false;
 }
 
-/* Down the calls, as long as one name has more than half. */
+/* Down the calls, as long as one name has much of the time. */
 static assay_idle_name deepest_of(struct sweep *s)
 {
 	const assay_sid *name = s->run->part.t.host.name;
@@ -255,7 +255,7 @@ static assay_idle_name deepest_of(struct sweep *s)
 					(assay_idle_name){name[f->row], f->row, f->time});
 		}
 		assay_idle_name best = assay_idle_tally_end(&tally);
-		if (best.time * 2 <= s->all)
+		if (best.time * 5 <= s->all * 2)
 			break;
 		for (size_t i = first[d]; i < first[d + 1]; i++) {
 			const struct frame *f = &s->frames.p[place[i]];

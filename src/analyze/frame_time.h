@@ -7,8 +7,8 @@
 typedef struct assay_frame_time {
 	int64_t all;             /* of the cause, inside any frame */
 	assay_idle_name own;     /* the innermost frame of the program itself with most of it */
-	assay_idle_name deepest; /* down the calls, the last with more than half of it; no name:
-				    there is none */
+	assay_idle_name deepest; /* down the calls, the last with more than two fifths of it; no
+				    name: there is none */
 } assay_frame_time;
 
 assay_frame_time assay_frame_time_of(const assay_run *run, const assay_window *w, int cause);

@@ -3,6 +3,7 @@
 #include "analyze/blocking.h"
 #include "analyze/idle_lines.h"
 #include "analyze/idle_where.h"
+#include "analyze/own_frames.h"
 #include "analyze/path_graph.h"
 #include "base/fmt.h"
 #include "base/test.h"
@@ -36,7 +37,9 @@ uint32_t assay_idle_drained_where(const assay_run *run, const assay_find_ctx *c,
 		if (row == ASSAY_NO_ROW || !assay_gap_in_window(&t->gap, c->w, i))
 			continue;
 		uint32_t own = assay_own_call(t, assay_call_stack(t, row));
-		uint64_t key[2] = {t->host.name[row], assay_line_key(t, own)};
+		uint32_t frame = assay_own_frame_of(run, c, row);
+		uint64_t key[3] = {t->host.name[row], assay_line_key(t, own),
+				   frame == ASSAY_NO_ROW ? 0 : t->host.name[frame]};
 		assay_idle_name one = {t->host.name[row], row, t->gap.dur[i]};
 		assay_idle_tally_add(&tally, assay_hash(key, sizeof key, 0), one);
 	}
@@ -45,6 +48,7 @@ uint32_t assay_idle_drained_where(const assay_run *run, const assay_find_ctx *c,
 		return ASSAY_NO_ROW;
 	uint32_t own = assay_own_call(t, assay_call_stack(t, best.row));
 	f->where = assay_idle_where(run, c->scratch, &best);
+	assay_own_line_of(run, c, best.row, &f->where);
 	if (own != ASSAY_NO_ROW)
 		assay_where_in_stack(run, own, &f->where);
 	f->fact[0] = assay_printf(c->scratch, "%s gaps begin while the host waits in %s",

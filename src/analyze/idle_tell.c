@@ -229,7 +229,8 @@ static const char *name_library(const struct telling *s, const char *phrase)
 		     s->f.cause == assay_why_name[ASSAY_WHY_HOST_DATA];
 	if (!works || !s->library)
 		return phrase;
-	return assay_printf(s->c->scratch, "%s, mostly in %s", phrase,
+	return assay_printf(s->c->scratch, "%s, %s in %s", phrase,
+			    s->in.time * 2 > s->f.total ? "mostly" : "much of it",
 			    assay_frame_spell(s->c->scratch, assay_text(s->run, s->library)));
 }
 

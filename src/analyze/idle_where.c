@@ -141,42 +141,6 @@ const char *assay_frame_spell(assay_arena *a, assay_str name)
 		      : assay_fmt_safe(a, method);
 }
 
-/* Whether a frame is around another one of its thread: of two of the same time the one that was
- * written first. */
-static bool is_around(const assay_host_table *h, uint32_t outer, uint32_t inner)
-{
-	int64_t from = h->ts[outer] - h->ts[inner],
-		to = assay_host_end(h, outer) - assay_host_end(h, inner);
-	return from <= 0 && to >= 0 && (from || to || outer < inner);
-}
-
-/* The frame that called this one: the innermost one around it. */
-static uint32_t caller_of(const assay_run *run, uint32_t row)
-{
-	const assay_host_table *h = &run->part.t.host;
-	uint32_t caller = ASSAY_NO_ROW;
-	for (uint32_t i = 0; i < h->n; i++)
-		if (h->kind[i] == ASSAY_HOST_PYTHON && h->track[i] == h->track[row] &&
-		    is_around(h, i, row) && (caller == ASSAY_NO_ROW || is_around(h, caller, i)))
-			caller = i;
-	return caller;
-}
-
-/* The innermost line of the program itself, else the innermost line at all. */
-static assay_where line_of_frame(const assay_run *run, assay_arena *a, uint32_t row)
-{
-	enum { DEEPEST = 64 };
-	assay_where first = {0}, at;
-	for (int depth = 0; row != ASSAY_NO_ROW && depth < DEEPEST; depth++) {
-		at = (assay_where){0};
-		if (assay_frame_where(a, assay_text(run, run->part.t.host.name[row]), &at))
-			return at;
-		first = first.file ? first : at;
-		row = caller_of(run, row);
-	}
-	return first;
-}
-
 /* XLA's profiler calls a launch by its kernel. */
 static bool is_kernel_name(const assay_run *run, assay_sid name)
 {
@@ -222,8 +186,6 @@ assay_where assay_idle_where(const assay_run *run, assay_arena *a, const assay_i
 		return where;
 	uint8_t kind = run->part.t.host.kind[row];
 	const char *text = assay_dup(a, assay_text(run, run->part.t.host.name[row]));
-	if (kind == ASSAY_HOST_PYTHON)
-		return line_of_frame(run, a, in->row);
 	if (kind == ASSAY_HOST_OP || assay_is_call(kind))
 		where.op = text;
 	else
@@ -302,21 +264,5 @@ TEST(frames_are_spelled_as_people_would)
 	for (size_t i = 0; i < ASSAY_COUNT_OF(as); i++)
 		CHECK(!strcmp(assay_frame_spell(&a, assay_str_of(as[i][0])), as[i][1]));
 	assay_arena_free(&a);
-	return 0;
-}
-
-TEST(a_frame_was_called_by_the_innermost_one_around_it)
-{
-	assay_run *run = assay_run_new();
-	uint32_t outer = assay_hand_host(run, ASSAY_HOST_PYTHON, "outer", 0, 100);
-	uint32_t twin = assay_hand_host(run, ASSAY_HOST_PYTHON, "twin", 10, 50);
-	uint32_t inner = assay_hand_host(run, ASSAY_HOST_PYTHON, "inner", 10, 50);
-	uint32_t later = assay_hand_host(run, ASSAY_HOST_PYTHON, "later", 60, 20);
-	assay_hand_host(run, ASSAY_HOST_OP, "aten::add", 5, 60);
-	CHECK_EQ(caller_of(run, inner), twin);
-	CHECK_EQ(caller_of(run, twin), outer);
-	CHECK_EQ(caller_of(run, later), outer);
-	CHECK_EQ(caller_of(run, outer), ASSAY_NO_ROW);
-	assay_run_free(run);
 	return 0;
 }

@@ -38,7 +38,7 @@ bool assay_frame_where(assay_arena *a, assay_str name, assay_where *where);
 const char *assay_frame_spell(assay_arena *a, assay_str name);
 /* 1: such a frame, of the program itself. */
 unsigned assay_is_own_frame(assay_str name);
-/* What such a name says: an operator or call, a range, or a line of the program. */
+/* What such a name says, which is of no Python frame: an operator or call, or a range. */
 assay_where assay_idle_where(const assay_run *run, assay_arena *a, const assay_idle_name *in);
 /* The line of the program with most of the cause, where calls have stacks; else nothing changes. */
 void assay_idle_line_where(const assay_run *run, const assay_window *w, int cause,

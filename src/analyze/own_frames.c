@@ -83,6 +83,12 @@ static uint32_t frame_at(const assay_own_frames *f, uint32_t track, int64_t now)
 	return at == ASSAY_NO_ROW ? ASSAY_NO_ROW : l->row[at];
 }
 
+uint32_t assay_own_frame_of(const assay_run *run, const assay_find_ctx *c, uint32_t host)
+{
+	const assay_host_table *h = &run->part.t.host;
+	return c->frames ? frame_at(c->frames, h->track[host], h->ts[host]) : ASSAY_NO_ROW;
+}
+
 bool assay_own_line_of_cause(const assay_run *run, const assay_find_ctx *c, int cause,
 			     assay_sid name, assay_where *where)
 {
@@ -97,7 +103,7 @@ bool assay_own_line_of_cause(const assay_run *run, const assay_find_ctx *c, int 
 		    t->host.name[row] != name ||
 		    !assay_gap_in_window(&t->gap, c->w, t->gap_part.gap[i]))
 			continue;
-		uint32_t own = frame_at(c->frames, t->host.track[row], t->host.ts[row]);
+		uint32_t own = assay_own_frame_of(run, c, row);
 		all += t->gap_part.longest[i];
 		if (own == ASSAY_NO_ROW)
 			continue;
@@ -109,16 +115,19 @@ bool assay_own_line_of_cause(const assay_run *run, const assay_find_ctx *c, int 
 	       assay_frame_where(c->scratch, assay_text(run, best.name), where);
 }
 
+bool assay_own_line_of(const assay_run *run, const assay_find_ctx *c, uint32_t host,
+		       assay_where *where)
+{
+	uint32_t own = assay_own_frame_of(run, c, host);
+	return own != ASSAY_NO_ROW &&
+	       assay_frame_where(c->scratch, assay_text(run, run->part.t.host.name[own]), where);
+}
+
 bool assay_own_line_of_work(const assay_run *run, const assay_find_ctx *c, uint32_t gpu,
 			    assay_where *where)
 {
-	const assay_tables *t = &run->part.t;
-	uint32_t call = t->launch.host[gpu];
-	if (!c->frames || call == ASSAY_NO_ROW)
-		return false;
-	uint32_t own = frame_at(c->frames, t->host.track[call], t->host.ts[call]);
-	return own != ASSAY_NO_ROW &&
-	       assay_frame_where(c->scratch, assay_text(run, t->host.name[own]), where);
+	uint32_t call = run->part.t.launch.host[gpu];
+	return call != ASSAY_NO_ROW && assay_own_line_of(run, c, call, where);
 }
 
 TEST(the_innermost_frame_of_the_program_is_where_a_thread_is)
