@@ -582,17 +582,18 @@ static bool drop_start(const assay_gpu_table *gpu, struct device_work *w)
 }
 
 /* Says what speaks against steps that were found, if anything does. */
-static void doubt_steps(assay_run *run, const rows *work, size_t steps)
+static void doubt_steps(assay_run *run, uint32_t device, const rows *work, size_t steps)
 {
 	if (assay_may_be_layers(run, work, steps))
 		assay_warn(
 			run, "layers",
-			"what repeats %zu times may be a layer and not a step: nothing in it is done once a step (an update, a loss, a look-up, a value read back)",
-			steps);
+			"%s: what repeats %zu times may be a layer and not a step: nothing in it is done once a step (an update, a loss, a look-up, a value read back)",
+			assay_device_words(run, device), steps);
 }
 
-static void source_steps(assay_run *run, const assay_order *order, const assay_order_device *dev)
+static void source_steps(assay_run *run, const assay_order *order, uint32_t device)
 {
+	const assay_order_device *dev = &order->device.p[device];
 	const assay_gpu_table *gpu = &run->part.t.gpu;
 	struct device_work w = {.all = {0}};
 	for (size_t i = dev->first; i < dev->first + dev->n; i++) {
@@ -604,7 +605,7 @@ static void source_steps(assay_run *run, const assay_order *order, const assay_o
 	if (!find_steps(run, order, dev, &w) && drop_start(gpu, &w))
 		find_steps(run, order, dev, &w);
 	if (run->part.t.step.n > before)
-		doubt_steps(run, &w.all, run->part.t.step.n - before);
+		doubt_steps(run, device, &w.all, run->part.t.step.n - before);
 	assay_vec_free(&w.kernels);
 	assay_vec_free(&w.all);
 }
@@ -619,7 +620,7 @@ void assay_repeated_steps(assay_run *run, const assay_order *order)
 		size_t best = i, next = i;
 		for (; next < d->n && d->source[next] == d->source[i]; next++)
 			best = d->events[next] > d->events[best] ? next : best;
-		source_steps(run, order, &order->device.p[best]);
+		source_steps(run, order, (uint32_t)best);
 		i = next;
 	}
 }

@@ -169,6 +169,15 @@ static bool is_urgent(const assay_run *run, size_t warning)
 	return false;
 }
 
+/* Of several devices the same may be said; here the first is enough. */
+static bool is_said_before(const assay_warning_table *w, size_t warning)
+{
+	for (size_t i = 0; i < warning; i++)
+		if (w->id[i] == w->id[warning])
+			return true;
+	return false;
+}
+
 /* Warnings come before any figure, first those of ranks that are missing or differ. Lines taken. */
 static size_t print_alarms(assay_printout *p)
 {
@@ -180,7 +189,8 @@ static size_t print_alarms(assay_printout *p)
 			const char *text =
 				assay_fmt_safe(&p->scratch, assay_text(p->run, w->text[i]));
 			size_t takes = assay_flow_lines(p, TITLE, text);
-			if (is_urgent(p->run, i) != urgent || lines + takes > ALARM_LINES)
+			if (is_urgent(p->run, i) != urgent || is_said_before(w, i) ||
+			    lines + takes > ALARM_LINES)
 				continue;
 			fprintf(p->out, p->colour ? "\033[1;33m%-*s\033[0m" : "%-*s", TITLE,
 				"Warning");
