@@ -281,7 +281,7 @@ static void install(void)
 {
 	static assay_hook found[FUNCTIONS];
 	static assay_hooks hooks = {.hook = found, .of = any_but_blas};
-	dl_iterate_phdr(meet, NULL);
+	assay_loader_objects(meet, NULL);
 	tell_copies();
 	size_t n = find_functions(found);
 	if (n != hooks.n) /* every object is looked at again */

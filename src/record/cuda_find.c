@@ -1,7 +1,7 @@
 /* Which CUPTI: the one already loaded, the one beside the program's CUDA (Python wheels bring their
  * own), the loader's choice, then what is installed, newest first. Two copies in one process would
  * fight. */
-#define _GNU_SOURCE /* dl_iterate_phdr, strverscmp */
+#define _GNU_SOURCE /* link.h, strverscmp */
 #include <dlfcn.h>
 #include <glob.h>
 #include <link.h>
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "record/cuda.h"
+#include "record/loader.h"
 
 typedef struct search {
 	int major; /* of the driver: a newer CUPTI would refuse it; 0 unknown */
@@ -36,7 +37,8 @@ static bool open_it(search *s, const char *path, int flags)
 	return true;
 }
 
-/* Inside dl_iterate_phdr nothing may be opened: another thread's dlopen would lock us out for ever.
+/* While objects are visited nothing may be opened: another thread's dlopen would lock us out for
+ * ever.
  */
 static int find_loaded(struct dl_phdr_info *info, size_t size, void *ctx)
 {
@@ -51,7 +53,7 @@ static int find_loaded(struct dl_phdr_info *info, size_t size, void *ctx)
 static bool open_loaded(search *s)
 {
 	char path[512];
-	if (!dl_iterate_phdr(find_loaded, s))
+	if (!assay_loader_objects(find_loaded, s))
 		return false;
 	snprintf(path, sizeof path, "%s", s->path);
 	return open_it(s, path, RTLD_NOLOAD);
@@ -124,7 +126,7 @@ static int gather_folder(struct dl_phdr_info *info, size_t size, void *ctx)
 static bool open_beside(search *s)
 {
 	folders f = {.n = 0};
-	dl_iterate_phdr(gather_folder, &f);
+	assay_loader_objects(gather_folder, &f);
 	for (size_t i = 0; i < f.n; i++) {
 		for (size_t k = 0; k < sizeof beside / sizeof *beside; k++) {
 			char pattern[640];

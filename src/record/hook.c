@@ -3,13 +3,10 @@
  * Only while the loader is at rest. An object that another thread is loading is on the list before
  * it is relocated: a lazy slot then has the object's base added to whatever stands in it, and a
  * page that was made writable here is made read-only before the store. One that is being unloaded
- * is unmapped under the reader. The loader keeps its lock while it asks the resolver of an indirect
- * function for an address, so the work is done in the resolver of one that is there for nothing
- * else. */
-#define _GNU_SOURCE /* dl_iterate_phdr, dladdr1 */
+ * is unmapped under the reader. */
+#define _GNU_SOURCE /* dl_iterate_phdr */
 #include "record/hook.h"
 
-#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <string.h>
@@ -217,49 +214,11 @@ static int anything_new(struct dl_phdr_info *info, size_t size, void *ctx)
 	return info->dlpi_adds != __atomic_load_n(&h->seen, __ATOMIC_RELAXED) ? 1 : 2;
 }
 
-/* volatile: dlsym is declared to call nothing of ours. */
-static __thread assay_hooks *volatile wanted;
-
-static void nothing(void)
-{
-}
-
-/* The loader calls it with its lock held. */
-__attribute__((used)) static assay_any_fn *with_the_loader_at_rest(void)
-{
-	if (wanted)
-		dl_iterate_phdr(visit, wanted);
-	return nothing;
-}
-
-__attribute__((visibility("default"), ifunc("with_the_loader_at_rest"))) void assay_hook_turn(void);
-
-/* Of this library, whatever other one has the name, too. */
-static void take_turn(void)
-{
-	Dl_info info;
-	struct link_map *own = NULL;
-	void *here, *map = NULL;
-	assay_any_fn *fn = nothing;
-	memcpy(&here, &fn, sizeof here);
-	if (dladdr1(here, &info, &map, RTLD_DL_LINKMAP) && (own = map))
-		dlsym(own, "assay_hook_turn");
-}
-
-static void install(assay_hooks *h)
-{
-	assay_hooks *outer = wanted;
-	wanted = h;
-	take_turn();
-	wanted = outer;
-	dlerror(); /* of a name that is not there: none of the program's business */
-}
-
 void assay_hook_install(assay_hooks *h)
 {
 	if (!assay_loader_enter())
 		return;
 	if (dl_iterate_phdr(anything_new, h) == 1)
-		install(h);
+		assay_loader_objects(visit, h);
 	assay_loader_leave();
 }

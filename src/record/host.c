@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <string.h>
 
+#include "record/native.h"
 #include "record/stacks.h"
 
 enum { TRIES = 64, UNTRIED = 0, TRYING, FOUND, NEVER };
@@ -206,6 +207,7 @@ void assay_host_tick(void)
 	const assay_py *py = assay_host_python();
 	if (py)
 		assay_py_guard(py, anybody_walks);
+	assay_native_gather();
 }
 
 /* Stacks, or why there are none. */

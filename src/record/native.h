@@ -1,7 +1,7 @@
 /* Where a thread is outside Python: the functions on its native stack, told apart by the unwind
  * tables that libraries carry (.eh_frame). Nothing is called and nobody stopped: registers come
  * from /proc or from perf events, memory through reads that cannot fault. The sampler's thread
- * only. */
+ * only, but for gathering. */
 #ifndef ASSAY_RECORD_NATIVE_H
 #define ASSAY_RECORD_NATIVE_H
 
@@ -22,11 +22,15 @@ typedef struct assay_native_object {
 	uint8_t build_id[ASSAY_NATIVE_BUILD_ID];
 } assay_native_object;
 
-/* native_objects.c: take up what was loaded and unloaded; now and then it really looks. */
+/* native_objects.c, called by a thread that may wait: see what was loaded and unloaded, where the
+ * sampler asked for that. */
+void assay_native_gather(void);
+void assay_native_ask(void);
+/* Take up what was gathered, and ask again now and then. */
 void assay_native_refresh(void);
 /* How often anything had. */
 uint32_t assay_native_changes(void);
-/* The object whose code holds an address, NULL none; valid until the second change from now. */
+/* The object whose code holds an address, NULL none; valid until the next refresh. */
 assay_native_object *assay_native_object_at(uintptr_t pc);
 
 /* How to get from a function to its caller (x86-64). */

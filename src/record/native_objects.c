@@ -1,8 +1,9 @@
 /* Loaded objects, copied out of the loader's list. Their memory may go at any time, so it is read
- * only where a read that fails is no harm. */
+ * only where a read that fails is no harm. The list is copied by the recorder's ticking thread, for
+ * that may have to wait while the program loads: then most of all the sampler must go on. */
 #define _GNU_SOURCE /* dl_iterate_phdr */
 #include <elf.h>
-#include <link.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -21,20 +22,23 @@ typedef struct note_place {
 	size_t n;
 } note_place;
 
-/* Two lists: the next one is made beside the one in use. */
+/* Two lists: the sampler's, and the next one, which is the ticking thread's until it is ready. */
 typedef struct list {
 	assay_native_object object[OBJECTS];
 	note_place note[OBJECTS][NOTES_MAX];
 	uint32_t n;
 	char path[PATHS];
 	size_t path_n;
-	uint64_t loads, unloads; /* the loader's own counts */
 } list;
 
 static struct {
 	list *of[2];
-	uint32_t now, serial, changes;
-	int64_t looked;
+	_Atomic uint32_t now; /* the sampler's; it changes only while the next one is ready */
+	_Atomic int wanted, ready;
+	uint64_t loads, unloads; /* of the list that was made last */
+	/* the sampler's: */
+	uint32_t serial, changes;
+	int64_t asked;
 } objects;
 
 static const char *keep_path(list *l, const char *path)
@@ -91,7 +95,7 @@ static void find_parts(assay_native_object *o, note_place *note, const struct dl
 /* The same object as before keeps its number. */
 static uint32_t serial_of(const assay_native_object *o)
 {
-	const list *before = objects.of[!objects.now];
+	const list *before = objects.of[!atomic_load(&objects.now)];
 	for (uint32_t i = 0; i < before->n; i++) {
 		const assay_native_object *x = &before->object[i];
 		if (x->begin == o->begin && x->end == o->end && !strcmp(x->path, o->path))
@@ -106,8 +110,8 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *data)
 {
 	list *l = data;
 	(void)size;
-	l->loads = info->dlpi_adds;
-	l->unloads = info->dlpi_subs;
+	objects.loads = info->dlpi_adds;
+	objects.unloads = info->dlpi_subs;
 	if (l->n == OBJECTS)
 		return 1;
 	assay_native_object o = {.base = info->dlpi_addr};
@@ -135,13 +139,11 @@ static void describe_objects(list *l)
 	}
 }
 
-static int read_counts(struct dl_phdr_info *info, size_t size, void *data)
+/* Asks the first object only (loader.h). */
+static int anything_new(struct dl_phdr_info *info, size_t size, void *data)
 {
-	uint64_t *count = data;
-	(void)size;
-	count[0] = info->dlpi_adds;
-	count[1] = info->dlpi_subs;
-	return 1;
+	(void)size, (void)data;
+	return objects.loads != info->dlpi_adds || objects.unloads != info->dlpi_subs ? 1 : 2;
 }
 
 static bool make_lists(void)
@@ -156,34 +158,44 @@ static bool make_lists(void)
 	return objects.of[0] && objects.of[1];
 }
 
-/* Not while a fork is under way. */
-void assay_native_refresh(void)
+void assay_native_gather(void)
 {
-	uint64_t count[2] = {0};
-	int64_t now = assay_rt_now();
-	if (now - objects.looked < AGAIN_NS || !make_lists() || !assay_loader_enter())
+	if (!atomic_load(&objects.wanted) || atomic_load(&objects.ready) || !make_lists() ||
+	    !assay_loader_enter())
 		return;
-	objects.looked = now;
-	const list *old = objects.of[objects.now];
-	list *l = objects.of[!objects.now];
-	dl_iterate_phdr(read_counts, count);
-	bool changed = !old->n || old->loads != count[0] || old->unloads != count[1];
-	if (changed) {
+	atomic_store(&objects.wanted, 0);
+	list *l = objects.of[!atomic_load(&objects.now)];
+	if (dl_iterate_phdr(anything_new, NULL) == 1) {
 		l->n = 0;
 		l->path_n = 0;
-		dl_iterate_phdr(add_object, l);
+		assay_loader_objects(add_object, l);
+		atomic_store(&objects.ready, 1);
 	}
 	assay_loader_leave();
-	if (!changed)
+}
+
+void assay_native_ask(void)
+{
+	objects.asked = assay_rt_now();
+	atomic_store(&objects.wanted, 1);
+}
+
+void assay_native_refresh(void)
+{
+	if (assay_rt_now() - objects.asked >= AGAIN_NS)
+		assay_native_ask();
+	if (!atomic_load(&objects.ready))
 		return;
-	objects.now = !objects.now;
-	describe_objects(l);
+	uint32_t next = !atomic_load(&objects.now);
+	atomic_store(&objects.now, next);
+	describe_objects(objects.of[next]);
 	objects.changes++;
+	atomic_store(&objects.ready, 0);
 }
 
 assay_native_object *assay_native_object_at(uintptr_t pc)
 {
-	list *l = objects.of[objects.now];
+	list *l = objects.changes ? objects.of[atomic_load(&objects.now)] : NULL;
 	for (uint32_t i = 0; l && i < l->n; i++)
 		if (pc >= l->object[i].begin && pc < l->object[i].end)
 			return &l->object[i];

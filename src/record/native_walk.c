@@ -182,7 +182,6 @@ static uint32_t guess_bp(const walk *w, const assay_native_regs *r, uint32_t n)
 uint32_t assay_native_walk(const assay_native_regs *regs, const char *copy, size_t n,
 			   uintptr_t stop, assay_native_call *out)
 {
-	assay_native_refresh();
 	walk w = {copy, n, regs->sp, stop ? assay_native_object_at(stop) : NULL, out};
 	assay_native_regs r = *regs;
 	bool ends, needs;

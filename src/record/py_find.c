@@ -1,6 +1,6 @@
 /* Finds CPython in this process, chooses the layout of its version, and proves it on the caller's
  * own stack before anything is read by plain loads. */
-#define _GNU_SOURCE /* RTLD_DEFAULT, dl_iterate_phdr */
+#define _GNU_SOURCE /* RTLD_DEFAULT, link.h */
 #include <assert.h>
 #include <dlfcn.h>
 #include <link.h>
@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "record/loader.h"
 #include "record/py.h"
 
 enum { FIRST_MINOR = 9, LAST_MINOR = 15, FIRST_PUBLISHED = 13, THREADS_MAX = 65536, PATH = 1024 };
@@ -72,7 +73,7 @@ static const struct published {
 /* ---- symbols ---- */
 
 /* An embedding program may have loaded libpython for itself only. Its name; nothing may be opened
- * inside dl_iterate_phdr, or another thread's dlopen locks us out for ever. */
+ * while objects are visited, or another thread's dlopen locks us out for ever. */
 static int name_library(struct dl_phdr_info *info, size_t size, void *data)
 {
 	char *name = data;
@@ -87,7 +88,8 @@ static int name_library(struct dl_phdr_info *info, size_t size, void *data)
 static void *open_library(void)
 {
 	char name[PATH];
-	return dl_iterate_phdr(name_library, name) ? dlopen(name, RTLD_NOLOAD | RTLD_LAZY) : NULL;
+	return assay_loader_objects(name_library, name) ? dlopen(name, RTLD_NOLOAD | RTLD_LAZY)
+							: NULL;
 }
 
 /* What is called for as long as calls are recorded stays loaded. Where it is. */

@@ -2,7 +2,7 @@
  * rocprofiler_configure (ROCP_TOOL_LIBRARIES) and calls it; nothing of ROCm is linked. Calls and
  * markers come as callbacks on the program's threads and go into its rings, GPU work comes in
  * buffers on a thread of the SDK. */
-#define _GNU_SOURCE /* dladdr, dl_iterate_phdr */
+#define _GNU_SOURCE /* dladdr, link.h */
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
@@ -15,6 +15,7 @@
 
 #include "record/blas.h"
 #include "record/host.h"
+#include "record/loader.h"
 #include "record/rocm.h"
 #include "vendor/dl.h"
 
@@ -402,7 +403,7 @@ static int count_copies(struct dl_phdr_info *info, size_t size, void *data)
 static void tell_copies(void)
 {
 	char text[COPIES_BYTES] = "";
-	dl_iterate_phdr(count_copies, text);
+	assay_loader_objects(count_copies, text);
 	if (strchr(text, ':'))
 		assay_rt_meta("rocprofiler.copies", text);
 }

@@ -56,6 +56,8 @@ typedef struct seen {
 	uint32_t unreadable;
 	assay_native_watch watch;
 	uint32_t unasked;      /* looks since it was asked for */
+	uint32_t lists;        /* of loaded objects, that there had been at the last look */
+	bool unplaced;         /* what it was in then is in none of them */
 	int64_t due;           /* when the call it is in ends by itself; 0: it does not */
 	assay_wire_sample now; /* not written yet; count 0: none */
 } seen;
@@ -155,6 +157,8 @@ static bool same(const assay_wire_sample *x, const assay_wire_sample *y)
 
 static void add(seen *t, const assay_wire_sample *s)
 {
+	if (t->now.count && t->unplaced && !t->now.native)
+		t->now.native = s->native; /* it was loaded a moment ago */
 	if (t->now.count && same(&t->now, s) && s->end - t->now.start < TOLD_NS) {
 		t->now.end = s->end;
 		t->now.count++;
@@ -346,6 +350,7 @@ static bool unchanged(seen *t, int64_t now)
 	bool still = ran >= 0 && ran == t->ran && t->now.count &&
 		     t->now.state != ASSAY_WIRE_THREAD_RUNNING && now - t->now.start < TOLD_NS;
 	t->ran = ran;
+	still &= t->lists == assay_native_changes();
 	if (still) { /* as many looks as there would have been, had we not looked less often */
 		int64_t looks = (now - t->now.end + sm.every / 2) / sm.every;
 		t->now.end = now;
@@ -406,6 +411,8 @@ static void see_native(seen *t, const assay_proc_thread *p, int64_t since, assay
 	}
 	uint32_t n = assay_native_walk_blocked(p->pc, p->sp, interpreter, call);
 	s->native = n ? assay_stacks_native(sm.stacks, call, n) : 0;
+	if (!n)
+		assay_native_ask();
 }
 
 /* Of a thread that /proc has nothing of: gone, or does its clock still tell? */
@@ -471,6 +478,8 @@ static bool look(seen *t, const python *child, uint8_t flags)
 		if (s.state == ASSAY_WIRE_THREAD_RUNNING)
 			see_running(t, t->ran - ran, wall, &s);
 		add(t, &s);
+		t->lists = assay_native_changes();
+		t->unplaced = p.pc && !s.native;
 		see_timeout(t, &p, ran >= 0 && t->ran == ran, before);
 	}
 	return t->now.state == ASSAY_WIRE_THREAD_BLOCKED && t->now.stack;
@@ -642,6 +651,8 @@ static bool tick(void)
 		return false;
 	sm.began = own_time();
 	sm.known = false;
+	if (wants_native())
+		assay_native_refresh();
 	sm.still++;
 	if (look_at_callers(now)) {
 		look_beside();
@@ -689,6 +700,8 @@ static void *sampler_thread(void *arg)
 		assay_rt_own_table(); /* else /proc is read in the program's, for microseconds */
 	prctl(PR_SET_TIMERSLACK, SLACK_NS);
 	sm.every = (int64_t)assay_rt_conf()->sample_us * 1000;
+	if (wants_native())
+		assay_native_refresh(); /* so that the first look finds a list */
 	while (!atomic_load(&sm.stopping)) {
 		if (!assay_rt_recording()) {
 			while (sm.seen_n)

@@ -374,5 +374,20 @@ def objects_that_are_being_loaded_are_left_alone_and_sealed_pages_stay_sealed():
     eq((p.stdout, p.returncode), ("called\n", 0))
 
 
+@test
+def objects_with_variables_of_threads_are_loaded_while_others_look():
+    slow, first, program = FAKE + "/libslow.so", FAKE + "/liblocal0.so", FAKE + "/loading"
+    cc(slow, "-DSLOW", "-fPIC", "-shared", "tests/record/loading.c", flags=PLAIN)
+    cc(first, "-DLOCAL", "-fPIC", "-shared", "tests/record/loading.c", slow, flags=PLAIN)
+    cc(program, "tests/record/loading.c", FAKE + "/libcuda.so.1", "-ldl")
+    libraries = [first] + [f"{FAKE}/liblocal{i}.so" for i in range(1, 80)]
+    for copy in libraries[1:]:
+        shutil.copy(first, copy)
+    for turn in range(3):
+        p = subprocess.run([ASSAY, "record", "-q", "-o", f"{WORK}/local-run{turn}", "--telemetry", "off", "--", program, *libraries],
+                           env=dict(os.environ, LD_LIBRARY_PATH=FAKE), capture_output=True, text=True, timeout=PATIENCE)
+        eq((p.stdout, p.returncode), ("80 loaded\n", 0))
+
+
 if __name__ == "__main__":
     sys.exit(run(build))
