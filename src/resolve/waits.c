@@ -4,6 +4,7 @@
 
 #include "base/sort.h"
 #include "resolve/resolve.h"
+#include "resolve/waits_barriers.h"
 #include "resolve/waits_ends.h"
 
 /* Clocks of host and device agree to about a microsecond; traces in whole microseconds less. */
@@ -37,6 +38,32 @@ static void know_name(waits *w, bool *known, assay_sid name)
 	if (!known[name])
 		w->call[name] = assay_call_of(assay_text(w->run, name));
 	known[name] = true;
+}
+
+static void note_asker(waits *w, uint32_t source)
+{
+	if (source < w->sources)
+		w->asks[source] = true;
+}
+
+/* Where nobody can have waited, work need not be put in order. */
+static void find_askers(waits *w)
+{
+	const assay_tables *t = w->t;
+	w->asks = assay_alloc(&w->scratch, w->sources + 1);
+	for (uint32_t k = 0; t->host.n && k < t->track.n; k++)
+		if (t->track.kind[k] != ASSAY_TRACK_STREAM)
+			note_asker(w, assay_track_group(t, k));
+	for (uint32_t i = 0; i < t->event_call.n; i++)
+		note_asker(w, assay_track_group(t, t->event_call.track[i]));
+	for (uint32_t i = 0; i < t->event_record.n; i++)
+		note_asker(w, assay_track_group(t, t->event_record.track[i]));
+	for (uint32_t i = 0; i < t->sync.n; i++)
+		note_asker(w, assay_track_group(t, t->sync.track[i]));
+	for (uint32_t i = 0; i < t->barrier.n; i++)
+		note_asker(w, assay_track_group(t, waits_barrier_stream(w, i)));
+	for (uint32_t i = 0; i < t->stream.n; i++)
+		note_asker(w, assay_group_of(t, t->stream.source[i]));
 }
 
 /* Only of calls: most texts are something else. */
@@ -77,7 +104,7 @@ static void index_gpus(waits *w)
 	const assay_tables *t = w->t;
 	for (uint32_t g = 0; g < t->gpu.n; g++) {
 		uint32_t track = t->gpu.track[g], source = assay_track_group(t, track);
-		if (t->gpu.corr[g])
+		if (t->gpu.corr[g] && waits_may_ask(w, source))
 			assay_index_add(&w->gpus, assay_corr_key(source, t->gpu.corr[g]), g);
 		if (source >= w->sources)
 			continue;
@@ -287,7 +314,8 @@ static void sweep_all(waits *w)
 	assay_count(&w->run->part, ASSAY_ISSUE_event_rerecord, assay_sweep_rerecords(s));
 	assay_sweep_free(s);
 	assay_vec_free(&rows);
-	waits_weigh(w);
+	if (w->t->wait.n)
+		waits_weigh(w);
 	const assay_wait_table *t = &w->t->wait;
 	for (size_t i = 0; i < t->n; i++) {
 		assay_count(&w->run->part, ASSAY_ISSUE_wait_unexplained, t->unexplained[i] > 0);
@@ -321,6 +349,7 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 		if (source < w.sources)
 			w.has_calls[source] = true;
 	}
+	find_askers(&w);
 	if (opts->calls)
 		w.calls = *opts->calls;
 	else

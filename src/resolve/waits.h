@@ -23,6 +23,7 @@ typedef struct waits {
 	assay_tables *t;
 	bool handles_only;
 	bool given;        /* calls say how sure their waits are */
+	bool *asks;        /* by source: it has more than work, and may say that something waited */
 	bool *has_calls;   /* by source: calls with handles were recorded */
 	bool *has_records; /* by source: sync ids lead to rows of event_record */
 	assay_vec(assay_sweep_rec) recs;
@@ -72,6 +73,11 @@ typedef struct waits {
 static inline uint32_t waits_host_source(const waits *w, uint32_t h)
 {
 	return assay_track_group(w->t, w->t->host.track[h]);
+}
+
+static inline bool waits_may_ask(const waits *w, uint32_t source)
+{
+	return source >= w->sources || w->asks[source];
 }
 
 /* Order of calls within a source. */

@@ -379,7 +379,8 @@ static void find_work(waits *w)
 	const assay_tables *t = w->t;
 	for (uint32_t g = 0; g < t->gpu.n; g++) {
 		uint32_t track = t->gpu.track[g], source = assay_track_group(t, track);
-		if (!t->gpu.corr[g] || source >= w->sources || w->only_device[source] >= 0)
+		if (!t->gpu.corr[g] || source >= w->sources || !w->asks[source] ||
+		    w->only_device[source] >= 0)
 			continue;
 		uint32_t h = assay_index_find(&w->calls, assay_corr_key(source, t->gpu.corr[g]));
 		int64_t start = t->gpu.ts[g], end = assay_gpu_end(&t->gpu, g);
