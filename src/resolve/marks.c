@@ -1,20 +1,52 @@
 #include "resolve/marks.h"
 
-#include <stdlib.h>
-
-#include "base/compare.h"
+#include "base/sort.h"
 #include "base/test.h"
 
-static int by_place_and_key(const void *a, const void *b)
+static bool in_order(const assay_mark *a, const assay_mark *b)
 {
-	const assay_mark *x = a, *y = b;
-	return assay_then(ASSAY_CMP(x->place, y->place), ASSAY_CMP(x->key, y->key));
+	return a->place != b->place ? a->place < b->place : a->key <= b->key;
 }
 
+static bool are_in_order(const assay_marks *m)
+{
+	for (size_t i = 1; i < m->v.n; i++)
+		if (!in_order(&m->v.p[i - 1], &m->v.p[i]))
+			return false;
+	return true;
+}
+
+/* As signed numbers in the same order. */
+static int64_t rank(uint64_t value)
+{
+	return (int64_t)(value ^ 1ull << 63);
+}
+
+/* Stable, the less important value first. */
 void assay_marks_sort(assay_marks *m)
 {
-	if (m->v.n)
-		qsort(m->v.p, m->v.n, sizeof *m->v.p, by_place_and_key);
+	size_t n = m->v.n;
+	if (are_in_order(m))
+		return;
+	assay_arena scratch = {0};
+	uint32_t *row = assay_alloc(&scratch, n * sizeof *row);
+	int64_t *value = assay_alloc(&scratch, n * sizeof *value);
+	assay_marks sorted = {0};
+	for (size_t i = 0; i < n; i++) {
+		row[i] = (uint32_t)i;
+		value[i] = rank(m->v.p[i].key);
+	}
+	assay_sort_rows(row, n, value);
+	for (size_t i = 0; i < n; i++)
+		value[i] = rank(m->v.p[i].place);
+	assay_sort_rows(row, n, value);
+	assay_vec_reserve(&sorted.v, n);
+	for (size_t i = 0; i < n; i++)
+		sorted.v.p[i] = m->v.p[row[i]];
+	sorted.v.n = n;
+	assay_arena_free(&scratch);
+	assay_vec_free(&m->v);
+	*m = sorted;
 }
 
 /* How many marks come before (place, key), or before and at it. */
