@@ -155,9 +155,10 @@ static void find_grids(assay_run *run, const assay_find_ctx *c)
 			   .units = assay_device_units(run, t->device_time.device[c->w->device]),
 			   .reported = reported_already(run, c->scratch),
 			   .dur = assay_alloc(c->scratch, (t->gpu.n + 1) * sizeof *s.dur)};
-	memset(s.dur, 0xff, t->gpu.n * sizeof *s.dur);
-	if (s.units)
+	if (s.units) {
+		memset(s.dur, 0xff, t->gpu.n * sizeof *s.dur);
 		look(&s, c->order);
+	}
 	if ((double)s.idle >= worth_a_look * (double)c->whole)
 		add_finding(&s, c);
 	assay_map_free(&s.names);

@@ -54,6 +54,7 @@ struct splitter {
 
 struct split {
 	int64_t part[ASSAY_WHY_COUNT];
+	/* of causes with a part: */
 	int64_t longest[ASSAY_WHY_COUNT]; /* stretch of one row */
 	uint32_t row[ASSAY_WHY_COUNT];    /* the row of that stretch */
 	uint32_t stack[ASSAY_WHY_COUNT],
@@ -68,13 +69,14 @@ struct stretch {
 
 static void add_stretch(struct splitter *f, struct split *s, assay_why cause, struct stretch x)
 {
-	s->part[cause] += x.dur;
 	if (x.dur <= 0)
 		return;
+	bool longest = !s->part[cause] || x.dur > s->longest[cause];
+	s->part[cause] += x.dur;
 	if (f->keeps_lines && x.stack != ASSAY_NO_ROW)
 		*assay_push(&f->lines) =
 			(struct at_line){f->device, x.stack, x.sample, cause, x.dur};
-	if (x.dur <= s->longest[cause])
+	if (!longest)
 		return;
 	s->longest[cause] = x.dur;
 	s->row[cause] = x.row;
@@ -193,16 +195,25 @@ static uint32_t opened_by(struct splitter *f, uint32_t gap)
 	return cause == ASSAY_WHY_HOST_SYNC && t->host.ts[row] < from ? row : ASSAY_NO_ROW;
 }
 
+/* There may be as many as there are kernels. What is mostly zero stays as it is: new pages are, and
+ * cost nothing until they are written to. */
 static uint32_t add_gap(assay_run *run, uint32_t device, uint32_t gpu, int64_t from)
 {
 	assay_tables *t = &run->part.t;
-	uint32_t r = assay_add(t, ASSAY_T_gap);
-	t->gap.device[r] = device;
-	t->gap.ts[r] = from;
-	t->gap.dur[r] = t->gpu.ts[gpu] - from;
-	t->gap.gpu[r] = gpu;
-	t->gap.launch[r] = t->launch.host[gpu];
-	return r;
+	assay_gap_table *g = &t->gap;
+	if (g->n == g->cap)
+		assay_reserve(t, ASSAY_T_gap, 1);
+	size_t r = g->n++;
+	g->device[r] = device;
+	g->ts[r] = from;
+	g->dur[r] = t->gpu.ts[gpu] - from;
+	g->gpu[r] = gpu;
+	g->launch[r] = t->launch.host[gpu];
+	g->during[r] = g->opened[r] = g->behind[r] = ASSAY_NO_ROW;
+	g->late_rank[r] = -1;
+	if (g->queued[r] || g->suspicious[r] || g->late[r])
+		g->queued[r] = g->suspicious[r] = 0, g->late[r] = 0;
+	return (uint32_t)r;
 }
 
 static unsigned launches_graph(assay_str call)
@@ -278,37 +289,34 @@ static int64_t clamp(int64_t at, int64_t from, int64_t to)
 	return at < from ? from : at > to ? to : at;
 }
 
-static struct split split_stretch(struct splitter *f, int64_t from, int64_t to, uint32_t launch,
-				  uint8_t cause)
+static void split_stretch(struct splitter *f, int64_t from, int64_t to, uint32_t launch,
+			  uint8_t cause, struct split *s)
 {
 	const assay_tables *t = &f->run->part.t;
-	struct split s = {.part = {0}};
 	struct stretch all = {to - from, ASSAY_NO_ROW, assay_call_stack(t, launch), ASSAY_NO_ROW};
-	memset(s.row, 0xff, sizeof s.row);
-	memset(s.stack, 0xff, sizeof s.stack);
-	memset(s.sample, 0xff, sizeof s.sample);
+	memset(s->part, 0, sizeof s->part);
 	if (cause != ASSAY_WHY_HOST_UNTRACED) {
-		add_stretch(f, &s, (assay_why)cause, all);
-		return s;
+		add_stretch(f, s, (assay_why)cause, all);
+		return;
 	}
 	int64_t call = clamp(t->host.ts[launch], from, to);
 	int64_t back = clamp(assay_host_end(&t->host, launch), call, to);
-	split_inside(f, ASSAY_WHY_LAUNCH_CALL, launch, call, back, &s);
+	split_inside(f, ASSAY_WHY_LAUNCH_CALL, launch, call, back, s);
 	all.row = launch;
 	all.dur = to - back;
-	add_stretch(f, &s, ASSAY_WHY_LAUNCH_LATENCY, all);
+	add_stretch(f, s, ASSAY_WHY_LAUNCH_LATENCY, all);
 	f->resumed = assay_call_stack(t, launch);
-	split_host(f, t->host.track[launch], ASSAY_NO_ROW, from, call, &s);
-	return s;
+	split_host(f, t->host.track[launch], ASSAY_NO_ROW, from, call, s);
 }
 
 /* What a gap says of itself is written at once, for no other thread looks at its row. */
 static void split_gap(struct splitter *f, assay_gap_table *gaps, uint32_t gap)
 {
+	struct split s;
 	look_at_device(f, gaps->device[gap]);
 	gaps->opened[gap] = opened_by(f, gap);
-	struct split s = split_stretch(f, gaps->ts[gap], gaps->ts[gap] + gaps->dur[gap],
-				       gaps->launch[gap], gaps->cause[gap]);
+	split_stretch(f, gaps->ts[gap], gaps->ts[gap] + gaps->dur[gap], gaps->launch[gap],
+		      gaps->cause[gap], &s);
 	int most = gaps->cause[gap];
 	int64_t whole = 0;
 	for (int c = 0; c < ASSAY_WHY_COUNT; c++) {
@@ -324,7 +332,8 @@ static void split_gap(struct splitter *f, assay_gap_table *gaps, uint32_t gap)
 	(void)whole;
 	gaps->cause[gap] = (uint8_t)most;
 	gaps->during[gap] = s.row[most];
-	gaps->suspicious[gap] = s.part[ASSAY_WHY_LAUNCH_LATENCY] > ASSAY_SUSPICIOUS_LATENCY;
+	if (s.part[ASSAY_WHY_LAUNCH_LATENCY] > ASSAY_SUSPICIOUS_LATENCY)
+		gaps->suspicious[gap] = 1;
 }
 
 struct totals {
@@ -492,7 +501,9 @@ void assay_gap_causes(const assay_run *run, uint32_t gpu, int64_t from,
 	}
 	struct splitter own;
 	splitter_open(&own, &f);
-	struct split s = split_stretch(&own, from, t->gpu.ts[gpu], launch, (uint8_t)cause);
+	struct split s;
+	memset(s.row, 0xff, sizeof s.row);
+	split_stretch(&own, from, t->gpu.ts[gpu], launch, (uint8_t)cause, &s);
 	memcpy(part, s.part, sizeof s.part);
 	memcpy(during, s.row, sizeof s.row);
 	splitter_close(&own);
