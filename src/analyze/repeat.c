@@ -212,14 +212,13 @@ static double agreement(const assay_gpu_table *gpu, const rows *work, size_t fro
 	return to > from ? (double)same / (double)(to - from) : 0;
 }
 
-static size_t find_period(const assay_gpu_table *gpu, const rows *work)
+static size_t find_period(const assay_gpu_table *gpu, const struct named *by)
 {
-	assay_arena scratch = {0};
-	struct count *c;
-	size_t names = count_names(names_of(gpu, work, &scratch), work, &scratch, &c);
+	const rows *work = by->work;
+	const struct count *c = by->count;
 	size_t best = 0, tried = 0;
 	double best_share = agree;
-	for (size_t i = 0; i < names && tried < CANDIDATES; i++) {
+	for (size_t i = 0; i < by->names && tried < CANDIDATES; i++) {
 		if (c[i].n < FEWEST_STEPS)
 			continue;
 		size_t period = (c[i].last - c[i].first) / (c[i].n - 1);
@@ -232,7 +231,6 @@ static size_t find_period(const assay_gpu_table *gpu, const rows *work)
 			best = period;
 		}
 	}
-	assay_arena_free(&scratch);
 	return best;
 }
 
@@ -390,34 +388,45 @@ static bool find_layers(const assay_run *run, const assay_order *order,
 	return found;
 }
 
+enum { WAYS = 4 }; /* to name work, see name_work() */
+
 /* All work of the device, and of it the kernels. */
 struct device_work {
 	rows all, kernels;
+	struct named by[WAYS]; /* those that were asked for */
+	assay_arena names;
 };
+
+static void forget_names(struct device_work *w)
+{
+	memset(w->by, 0, sizeof w->by);
+	assay_arena_free(&w->names);
+}
 
 /* By names of kernels, with one name for all products, by what comes in a row, and with copies:
  * what is read back once a step marks it, too. */
-static struct named name_work(const assay_tables *t, const struct device_work *w, int way,
-			      assay_arena *a)
+static const struct named *name_work(const assay_tables *t, struct device_work *w, int way)
 {
+	assay_arena *a = &w->names;
 	const rows *work = way < 3 ? &w->kernels : &w->all;
-	const assay_sid *name = way ? names_of_kinds(t, work, a) : names_of(&t->gpu, work, a);
-	return named(work, way < 2 ? name : first_of_runs(name, work->n, a), a);
+	if (w->by[way].work)
+		return &w->by[way];
+	const assay_sid *name = way > 1 && work == w->by[way - 1].work ? w->by[way - 1].name
+				: way                                  ? names_of_kinds(t, work, a)
+								       : names_of(&t->gpu, work, a);
+	w->by[way] = named(work, way < 2 ? name : first_of_runs(name, work->n, a), a);
+	return &w->by[way];
 }
 
-static bool find_any_marks(const assay_tables *t, const struct device_work *w, double lost,
-			   rows *marks)
+static bool find_any_marks(const assay_tables *t, struct device_work *w, double lost, rows *marks)
 {
-	enum { WAYS = 4 };
-	assay_arena scratch = {0};
 	bool found = false;
 	for (int way = 0; way < WAYS && !found; way++) {
-		struct named by = name_work(t, w, way, &scratch);
-		found = find_marks(&by, lost, marks);
-		if (found && by.work == &w->all)
+		const struct named *by = name_work(t, w, way);
+		found = find_marks(by, lost, marks);
+		if (found && by->work == &w->all)
 			to_kernels(&t->gpu, &w->all, marks);
 	}
-	assay_arena_free(&scratch);
 	return found;
 }
 
@@ -533,7 +542,7 @@ static bool find_products(const assay_tables *t, const rows *work, size_t period
 }
 
 static bool find_steps(assay_run *run, const assay_order *order, const assay_order_device *dev,
-		       const struct device_work *w)
+		       struct device_work *w)
 {
 	const assay_tables *t = &run->part.t;
 	const rows *kernels = &w->kernels;
@@ -544,7 +553,8 @@ static bool find_steps(assay_run *run, const assay_order *order, const assay_ord
 	bool marked = find_any_marks(t, w, 0, &marks);
 	for (size_t i = 0; i < ASSAY_COUNT_OF(shares_lost) && !marked; i++)
 		marked = find_any_marks(t, w, shares_lost[i], &marks);
-	size_t period = marked ? 0 : find_period(&t->gpu, kernels);
+	size_t period = marked ? 0 : find_period(&t->gpu, name_work(t, w, 0));
+	forget_names(w);
 	if (may_be_layers(&marks) && find_products(t, kernels, period, &marks))
 		marked = true;
 	else if (find_layers(run, order, dev, kernels, period, &marks))
