@@ -8,6 +8,7 @@
 #include "base/test.h"
 #include "base/turns.h"
 #include "model/kept_calls.h"
+#include "model/sound.h"
 #include "names/copies.h"
 
 const assay_issue_info assay_issue_infos[ASSAY_ISSUE_COUNT] = {
@@ -140,6 +141,13 @@ static assay_table_head *head_of(assay_part *p, assay_table_id id)
 	return assay_table_at(&p->t, &assay_table_infos[id]);
 }
 
+static void set_rows(assay_table_head *h, size_t n)
+{
+	h->used = h->used < h->n ? h->n : h->used;
+	h->n = n;
+	h->used = h->used < n ? n : h->used;
+}
+
 /* Tracks are merged by identity; the sources of a worker's part are the run's. */
 static bool moves(assay_table_id id, const assay_moved *moved)
 {
@@ -157,6 +165,11 @@ static void move_rows(uint32_t *to, const uint32_t *from, size_t n, assay_table_
 		memcpy(to, from, n * sizeof *to);
 }
 
+static bool all_zero(const char *p, size_t bytes)
+{
+	return !*p && !memcmp(p, p + 1, bytes - 1);
+}
+
 static void fill_table(assay_part *dst, assay_part *src, assay_table_id id,
 		       const assay_moved *moved)
 {
@@ -164,12 +177,18 @@ static void fill_table(assay_part *dst, assay_part *src, assay_table_id id,
 	size_t n = head_of(src, id)->n;
 	for (size_t c = 0; n && c < info->cols; c++) {
 		const assay_col_info *col = &info->col[c];
-		if (col->spare && moved->lean)
+		if (col->spare && moved->lean && col->at != moved->but)
 			continue;
 		char *in = assay_values(&src->t, info, col);
 		char *out = (char *)assay_values(&dst->t, info, col) + moved->base[id] * col->width;
 		uint32_t *out_ids = (uint32_t *)(void *)out;
 		const uint32_t *in_ids = (const uint32_t *)(void *)in;
+		/* pages that nobody writes to cost nothing */
+		if (moved->fresh[id] && !col->absent && col->kind->type != ASSAY_COL_row &&
+		    all_zero(in, n * col->width)) {
+			assay_assert_zero(out, n * col->width);
+			continue;
+		}
 		if (col->kind->type == ASSAY_COL_sid)
 			move_ids(out_ids, in_ids, n, moved->sid.p);
 		else if (col->kind->type == ASSAY_COL_row)
@@ -230,13 +249,15 @@ static void reserve_all(assay_gate *gate, assay_part *dst, assay_part *src,
 
 void assay_part_claim(assay_gate *gate, assay_part *dst, assay_part *src, assay_moved *moved)
 {
-	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
+	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++) {
 		moved->base[id] = head_of(dst, id)->n;
+		moved->fresh[id] = head_of(dst, id)->used <= moved->base[id];
+	}
 	map_names(dst, src, moved);
 	reserve_all(gate, dst, src, moved);
 	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
 		if (moves(id, moved))
-			head_of(dst, id)->n += head_of(src, id)->n;
+			set_rows(head_of(dst, id), head_of(dst, id)->n + head_of(src, id)->n);
 	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
 		dst->issues[i] += src->issues[i];
 }
@@ -263,7 +284,7 @@ void assay_part_clear(assay_part *src)
 {
 	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++)
 		if (id != ASSAY_T_track)
-			head_of(src, id)->n = 0;
+			set_rows(head_of(src, id), 0);
 	memset(src->issues, 0, sizeof src->issues);
 }
 
@@ -455,17 +476,41 @@ TEST(moving_a_part_maps_strings_tracks_and_details)
 	return 0;
 }
 
+/* Rows that are claimed where others were before do not have what those had. */
+TEST(rows_in_place_of_others_are_zero_where_they_say_so)
+{
+	assay_part dst = {0}, src = {0};
+	assay_moved moved = {0};
+	for (uint32_t round = 0; round < 3; round++) {
+		uint32_t g = assay_add(&src.t, ASSAY_T_gpu);
+		src.t.gpu.graph[g] = round == 1 ? 0 : 7;
+		assay_part_move(&dst, &src, &moved);
+		CHECK(dst.t.gpu.n == 1 && dst.t.gpu.graph[0] == (round == 1 ? 0 : 7));
+		if (round == 1)
+			dst.t.gpu.n = 0;
+		else
+			assay_part_clear(&dst);
+	}
+	assay_part_free(&dst);
+	assay_part_free(&src);
+	assay_moved_free(&moved);
+	return 0;
+}
+
 TEST(spare_columns_stay_behind_where_nobody_asks_for_them)
 {
 	for (int lean = 0; lean < 2; lean++) {
 		assay_part dst = {0}, src = {0};
 		assay_moved moved = {.lean = lean};
-		uint32_t op = assay_add(&src.t, ASSAY_T_op);
+		uint32_t op = assay_add(&src.t, ASSAY_T_op), g = assay_add(&src.t, ASSAY_T_gpu);
 		src.t.op.external[op] = 7;
-		src.t.op.ev_idx[op] = 5;
+		src.t.op.ev_idx[op] = src.t.gpu.queue[g] = src.t.gpu.dispatch[g] = 5;
+		moved.but = offsetof(assay_gpu_table, dispatch);
 		assay_part_move(&dst, &src, &moved);
 		CHECK(dst.t.op.n == 1 && dst.t.op.external[0] == 7);
 		CHECK_EQ(dst.t.op.ev_idx[0], lean ? 0 : 5);
+		CHECK_EQ(dst.t.gpu.queue[0], lean ? 0 : 5);
+		CHECK_EQ(dst.t.gpu.dispatch[0], 5);
 		assay_part_free(&dst);
 		assay_part_free(&src);
 		assay_moved_free(&moved);

@@ -84,8 +84,10 @@ typedef struct assay_moved {
 	assay_vec(assay_sid) sid;
 	assay_vec(uint32_t) track;
 	size_t base[ASSAY_T_COUNT]; /* first row claimed in each table */
+	bool fresh[ASSAY_T_COUNT];  /* all is zero there */
 	bool whole;                 /* src is a run of its own: its sources come along as rows */
-	bool lean;                  /* spare columns stay behind */
+	bool lean;                  /* spare columns stay behind... */
+	size_t but; /* ...but the one that is there in its table: its reader needs it; or 0 */
 } assay_moved;
 
 /* Append src's rows to dst and empty src's tables; strings and tracks of src stay, so that the next

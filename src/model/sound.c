@@ -74,6 +74,15 @@ void assay_assert_sound(const assay_run *run, const char *stage)
 	}
 	assay_arena_free(&scratch);
 }
+
+void assay_assert_zero(const char *p, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (p[i]) {
+			fprintf(stderr, "assay: a row that was never used is not zero\n");
+			abort();
+		}
+}
 #endif
 
 TEST(a_value_that_leads_nowhere_is_found_by_its_type)

@@ -10,11 +10,18 @@ const char *assay_part_fault(const assay_part *p, assay_arena *a);
 /* In builds with sanitizers (ASSAY_CHECKED): after every stage, for it reads all there is. */
 #ifdef ASSAY_CHECKED
 void assay_assert_sound(const assay_run *run, const char *stage);
+void assay_assert_zero(const char *p, size_t bytes);
 #else
 static inline void assay_assert_sound(const assay_run *run, const char *stage)
 {
 	(void)run;
 	(void)stage;
+}
+
+static inline void assay_assert_zero(const char *p, size_t bytes)
+{
+	(void)p;
+	(void)bytes;
 }
 #endif
 

@@ -202,6 +202,7 @@ uint32_t assay_add(assay_tables *t, assay_table_id id)
 	if (h->n == h->cap || h->n >= ASSAY_NO_ROW - 1)
 		assay_reserve(t, id, 1);
 	clear_row[id](t, h->n);
+	h->used = h->n < h->used ? h->used : h->n + 1;
 	return (uint32_t)h->n++;
 }
 

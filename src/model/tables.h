@@ -114,10 +114,11 @@ ASSAY_WORDS(X)
 ASSAY_CHOICES(X)
 #undef X
 
-/* One struct a table: n rows, cap reserved, one array a column. */
+/* One struct a table: n rows, cap reserved, one array a column. All is zero behind the rows that
+ * were ever used. */
 #define TABLE(t, doc)                                                                              \
 	typedef struct assay_##t##_table {                                                         \
-		size_t n, cap;
+		size_t n, cap, used;
 #define COL(t, type, c, unit, absent, doc) assay_col_##type *c;
 #ifdef ASSAY_SPARE_HIDDEN /* who may find it empty cannot read it */
 #define SPARE(t, type, c, unit, absent, doc) struct assay_spare_column *c;
@@ -206,9 +207,9 @@ static inline bool assay_is_absent(const assay_col_info *col, uint64_t bits)
 /* The table of that name; NULL when there is none. */
 const assay_table_info *assay_table_find(const char *name);
 
-/* A table known by its description only: every table struct starts with these two. */
+/* A table known by its description only: every table struct starts with these. */
 typedef struct assay_table_head {
-	size_t n, cap;
+	size_t n, cap, used;
 } assay_table_head;
 
 static inline assay_table_head *assay_table_at(assay_tables *t, const assay_table_info *info)

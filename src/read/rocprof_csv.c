@@ -56,6 +56,8 @@ struct csv_read {
 static void worker_start(struct csv_read *job, csv_worker *w)
 {
 	*w = (csv_worker){.plan = &job->plan};
+	w->moved.lean = job->run->lean;
+	w->moved.but = offsetof(assay_gpu_table, dispatch); /* drop_counter_kernels() */
 	w->part.source = job->run->part.source;
 	memcpy(w->v, assay_csv_absent, sizeof w->v);
 	for (size_t i = 0; i < CSV_TRACKS; i++)
