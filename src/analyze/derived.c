@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/group.h"
 #include "base/json.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -31,8 +32,9 @@ typedef struct derive {
 	assay_tables *t;
 	struct open open[ASSAY_DERIVED_ROW_COUNT][LEVELS];
 	assay_arena scratch;
-	assay_vec(bool) xla;      /* by source: operators of XLA's own */
-	assay_vec(int64_t) group; /* by row of gpu: row of step, -1 for none */
+	assay_protow name;   /* of the row at hand */
+	assay_vec(bool) xla; /* by source: operators of XLA's own */
+	int64_t *group;      /* by row of gpu: row of step, -1 for none */
 	assay_vec(int64_t)
 		scope_step; /* by row of scope: row of step around it, -2 not known yet */
 } derive;
@@ -315,15 +317,14 @@ static void add_scoped(derive *d, const uint32_t *ids, size_t n, struct kernel k
 		return;
 	if (n && !xla)
 		add_scope_path(d, ids, n, k);
-	assay_protow name = {0};
-	xplane_add_framework_name(&name, d->run, n ? ids[0] : ASSAY_NO_ROW);
-	add_framework(d, assay_protow_data(&name), k);
-	assay_protow_free(&name);
+	d->name.out.n = 0;
+	xplane_add_framework_name(&d->name, d->run, n ? ids[0] : ASSAY_NO_ROW);
+	add_framework(d, assay_protow_data(&d->name), k);
 }
 
 static void add_kernel(derive *d, uint32_t g)
 {
-	struct kernel k = {g, d->group.p[g]};
+	struct kernel k = {g, d->group[g]};
 	add_graph(d, k);
 	struct labels l = labels_of(d, g);
 	take_instruction(d, g, &l);
@@ -374,7 +375,7 @@ static void group_device(derive *d, const uint32_t *row, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		int64_t own = launch_group(d, row[i]);
 		last = own >= 0 ? own : last;
-		d->group.p[row[i]] = last;
+		d->group[row[i]] = last;
 		if (d->t->gpu_scope.n == g->n)
 			d->t->gpu_scope.step[row[i]] = step_row(last);
 		if (last < 0)
@@ -394,62 +395,90 @@ static void group_device(derive *d, const uint32_t *row, size_t n)
 	}
 }
 
-/* Rows by a key, then start, then length, all rising. */
-static void sort_by(const derive *d, uint32_t *rows, size_t n, const int64_t *key)
+/* By start, then length, both rising. */
+static void sort_by_time(const derive *d, uint32_t *rows, size_t n)
 {
-	if (!n)
-		return;
-	assay_sort_rows(rows, n, d->t->gpu.dur);
-	assay_sort_rows(rows, n, d->t->gpu.ts);
-	assay_sort_rows(rows, n, key);
+	const assay_gpu_table *g = &d->t->gpu;
+	assay_sort_rows(rows, n, g->ts);
+	for (size_t i = 0, many; i < n; i += many) {
+		for (many = 1; i + many < n && g->ts[rows[i + many]] == g->ts[rows[i]];)
+			many++;
+		if (many > 1)
+			assay_sort_rows(rows + i, many, g->dur);
+	}
+}
+
+/* By track: its device, numbered as they come. Gives how many there are. */
+static size_t number_devices(derive *d, uint32_t *of_track)
+{
+	const assay_tables *t = d->t;
+	assay_map known = {0};
+	memset(of_track, 0xff, t->track.n * sizeof *of_track);
+	for (uint32_t g = 0; g < t->gpu.n; g++) {
+		uint32_t *device = &of_track[t->gpu.track[g]];
+		if (*device != ASSAY_NO_ROW)
+			continue;
+		uint32_t *slot = assay_map_at(&known, assay_gpu_place(t, g));
+		if (*slot == ASSAY_MAP_ABSENT)
+			*slot = (uint32_t)known.n - 1;
+		*device = *slot;
+	}
+	size_t n = known.n;
+	assay_map_free(&known);
+	return n;
+}
+
+static void group_devices(derive *d, uint32_t *rows, assay_arena *a)
+{
+	const assay_tables *t = d->t;
+	uint32_t *of_track = assay_alloc(a, (t->track.n + 1) * sizeof *of_track);
+	size_t devices = number_devices(d, of_track),
+	       *first = assay_alloc(a, (devices + 1) * sizeof *first);
+	d->group = assay_alloc(a, t->gpu.n * sizeof *d->group);
+	assay_group_rows_in(rows, first, t->gpu.n, t->gpu.track, of_track, devices);
+	for (size_t i = 0; i < devices; i++) {
+		sort_by_time(d, rows + first[i], first[i + 1] - first[i]);
+		group_device(d, rows + first[i], first[i + 1] - first[i]);
+	}
+}
+
+static void add_streams(derive *d, uint32_t *rows, assay_arena *a)
+{
+	const assay_tables *t = d->t;
+	size_t *first = assay_alloc(a, (t->track.n + 1) * sizeof *first);
+	assay_group_rows(rows, first, NULL, t->gpu.n, t->gpu.track, t->track.n);
+	for (size_t k = 0; k < t->track.n; k++) {
+		if (first[k] == first[k + 1])
+			continue;
+		sort_by_time(d, rows + first[k], first[k + 1] - first[k]);
+		begin_stream(d);
+		for (size_t i = first[k]; i < first[k + 1]; i++) {
+			if (t->gpu.kind[rows[i]] == ASSAY_GPU_KERNEL)
+				add_kernel(d, rows[i]);
+			assay_arena_reset(&d->scratch);
+		}
+	}
 }
 
 void assay_derive(assay_run *run)
 {
-	derive *d;
 	assay_arena arena = {0};
-	d = assay_alloc(&arena, sizeof *d);
+	derive *d = assay_alloc(&arena, sizeof *d);
 	d->run = run;
 	d->t = &run->part.t;
 	const assay_tables *t = d->t;
-	assay_vec(uint32_t) rows = {0};
-	assay_vec(int64_t) device = {0}, track = {0};
-	assay_map index = {0};
 	d->t->derived.n = 0;
 	assay_vec_reserve(&d->xla, t->source.n + 1);
 	xplane_find_xla(run, d->xla.p);
 	find_scope_steps(d);
-	for (uint32_t g = 0; g < t->gpu.n; g++) {
-		uint32_t *slot = assay_map_at(&index, assay_gpu_place(t, g));
-		if (*slot == ASSAY_MAP_ABSENT)
-			*slot = (uint32_t)index.n;
-		*assay_push(&device) = *slot;
-		*assay_push(&track) = t->gpu.track[g];
-		*assay_push(&rows) = g;
-		*assay_push(&d->group) = -1;
-	}
-	sort_by(d, rows.p, rows.n, device.p);
-	for (size_t i = 0, n; i < rows.n; i += n) {
-		for (n = 1; i + n < rows.n && device.p[rows.p[i + n]] == device.p[rows.p[i]];)
-			n++;
-		group_device(d, rows.p + i, n);
-	}
-	sort_by(d, rows.p, rows.n, track.p);
-	for (size_t i = 0; i < rows.n; i++) {
-		if (!i || track.p[rows.p[i]] != track.p[rows.p[i - 1]])
-			begin_stream(d);
-		if (t->gpu.kind[rows.p[i]] == ASSAY_GPU_KERNEL && t->gpu_scope.n == t->gpu.n)
-			add_kernel(d, rows.p[i]);
-		assay_arena_reset(&d->scratch);
-	}
+	uint32_t *rows = assay_alloc(&arena, (t->gpu.n + 1) * sizeof *rows);
+	group_devices(d, rows, &arena);
+	if (t->gpu_scope.n == t->gpu.n)
+		add_streams(d, rows, &arena);
 	assay_arena_free(&d->scratch);
-	assay_vec_free(&rows);
-	assay_vec_free(&device);
-	assay_vec_free(&track);
+	assay_protow_free(&d->name);
 	assay_vec_free(&d->xla);
-	assay_vec_free(&d->group);
 	assay_vec_free(&d->scope_step);
-	assay_map_free(&index);
 	assay_arena_free(&arena);
 }
 
