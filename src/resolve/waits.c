@@ -46,7 +46,8 @@ static void note_asker(waits *w, uint32_t source)
 		w->asks[source] = true;
 }
 
-/* Where nobody can have waited, work need not be put in order. */
+/* Where nobody can have waited, work need not be put in order. Default streams order work without a
+ * call, but that others wait for them only calls and rows of streams tell. */
 static void find_askers(waits *w)
 {
 	const assay_tables *t = w->t;

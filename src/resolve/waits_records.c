@@ -14,33 +14,17 @@ static bool waits_for_all(waits *w, uint32_t h)
 	return !(a.flags & 3);
 }
 
-/* By track: is the order of its work asked for? Default streams, and what is beside them, order
- * work without a call. */
-static bool *find_ordered(waits *w)
-{
-	const assay_tables *t = w->t;
-	bool *ordered = assay_alloc(&w->scratch, t->track.n + 1);
-	for (uint32_t k = 0; k < t->track.n; k++) {
-		uint32_t source = assay_track_group(t, k);
-		ordered[k] =
-			waits_may_ask(w, source) ||
-			waits_legacy_track(w, source, (int32_t)t->track.pid[k]) != ASSAY_NO_ROW;
-	}
-	return ordered;
-}
-
 static void add_launches(waits *w)
 {
 	const assay_tables *t = w->t;
-	const bool *ordered = find_ordered(w);
 	size_t n = 0;
 	for (uint32_t g = 0; g < t->gpu.n; g++)
-		n += t->gpu.corr[g] && ordered[t->gpu.track[g]];
+		n += waits_may_ask(w, assay_track_group(t, t->gpu.track[g]));
 	assay_vec_reserve(&w->recs, w->recs.n + n);
 	for (uint32_t g = 0; g < t->gpu.n; g++) {
-		if (!t->gpu.corr[g] || !ordered[t->gpu.track[g]])
-			continue;
 		uint32_t source = assay_track_group(t, t->gpu.track[g]);
+		if (!t->gpu.corr[g] || !waits_may_ask(w, source))
+			continue;
 		uint32_t h = assay_index_find(&w->calls, assay_corr_key(source, t->gpu.corr[g]));
 		assay_sweep_rec *r =
 			waits_rec_add(w, ASSAY_OP_LAUNCH, source, t->gpu.corr[g],
