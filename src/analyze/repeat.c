@@ -24,6 +24,7 @@ typedef assay_places rows;
 
 struct count {
 	uint32_t n, first, last;
+	bool uneven; /* known not to come as evenly as steps do */
 };
 
 static int by_count(const void *a, const void *b)
@@ -185,7 +186,7 @@ static struct named named(const rows *work, const assay_sid *name, assay_arena *
 /* Where steps begin, by the kernels whose count is their number; false when counts do not tell. */
 static bool find_marks(const struct named *n, double lost, rows *marks)
 {
-	const struct count *c = n->count;
+	struct count *c = n->count;
 	size_t tried = 0;
 	uint32_t last = 0; /* the count that was tried, and whether it explains the others */
 	bool found = false, told = false;
@@ -196,7 +197,9 @@ static bool find_marks(const struct named *n, double lost, rows *marks)
 			told = explains(c, n->names, c[i].n, lost);
 		tried += told || c[i].n != last;
 		last = c[i].n;
-		found = told && marks_evenly(n->name, n->work, n->name[c[i].first], marks);
+		found = told && !c[i].uneven &&
+			marks_evenly(n->name, n->work, n->name[c[i].first], marks);
+		c[i].uneven |= told && !found;
 	}
 	marks->n = found ? marks->n : 0;
 	return found;
