@@ -247,6 +247,16 @@ static void reserve_all(assay_gate *gate, assay_part *dst, assay_part *src,
 		unlock_gate(gate);
 }
 
+void assay_part_expect(assay_part *dst, const assay_part *first, uint64_t windows)
+{
+	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++) {
+		size_t n = assay_rows(&first->t, &assay_table_infos[id]);
+		uint64_t rows = n * (windows + 1);
+		if (n && windows && id != ASSAY_T_track && rows < UINT32_MAX / 2)
+			assay_reserve(&dst->t, id, (size_t)rows);
+	}
+}
+
 void assay_part_claim(assay_gate *gate, assay_part *dst, assay_part *src, assay_moved *moved)
 {
 	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++) {
@@ -473,6 +483,19 @@ TEST(moving_a_part_maps_strings_tracks_and_details)
 	assay_part_free(&dst);
 	assay_part_free(&src);
 	assay_moved_free(&moved);
+	return 0;
+}
+
+TEST(rows_that_are_expected_have_room_at_once)
+{
+	assay_part dst = {0}, first = {0};
+	assay_add(&first.t, ASSAY_T_op);
+	assay_part_expect(&dst, &first, 0); /* nobody knows how much comes */
+	CHECK_EQ(dst.t.op.cap, 0);
+	assay_part_expect(&dst, &first, 9999);
+	CHECK(dst.t.op.cap >= 10000 && !dst.t.op.n && !dst.t.host.cap);
+	assay_part_free(&dst);
+	assay_part_free(&first);
 	return 0;
 }
 

@@ -99,6 +99,10 @@ void assay_part_move(assay_part *dst, assay_part *src, assay_moved *moved);
 typedef struct assay_gate assay_gate; /* keeps columns in place while someone fills */
 assay_gate *assay_gate_new(assay_arena *a);
 void assay_gate_free(assay_gate *gate);
+/* Before the first claim: room for as many rows as a file of so many windows will have if they are
+ * like its first one. Columns that never grow are never moved, and begin with huge pages. Room that
+ * is not used costs nothing. */
+void assay_part_expect(assay_part *dst, const assay_part *first, uint64_t windows);
 void assay_part_claim(assay_gate *gate, assay_part *dst, assay_part *src, assay_moved *moved);
 void assay_part_fill(assay_gate *gate, assay_part *dst, assay_part *src, assay_moved *moved);
 

@@ -8,6 +8,7 @@
 #include "read/rocprof.h"
 #include "model/streams.h"
 
+enum { WINDOW = 1 << 20 }; /* bytes */
 enum { MEMBER = 1 << 20, LOST_MAX = 16, SEP_SEARCH = 1 << 20, DOCUMENTS_MAX = 1000 };
 
 static int chrome_sniff(assay_str head)
@@ -121,6 +122,8 @@ static void commit_window(void *ctx, unsigned worker)
 	chrome *c = ctx;
 	chrome_worker *w = &c->worker[worker];
 	assay_run *run = c->run;
+	assay_part_expect(&run->part, &w->part, c->windows);
+	c->windows = 0;
 	assay_part_claim(c->gate, &run->part, &w->part, &w->moved);
 	run->part.t.source.records[run->part.source] += w->events;
 	c->closed |= w->closed;
@@ -164,6 +167,7 @@ static uint64_t read_events(chrome *c, uint64_t pos, bool *whole)
 	for (int lost = 0;; lost++) {
 		pos = assay_pump_run(&(assay_pump){.in = c->in,
 						   .start = pos,
+						   .window = WINDOW,
 						   .threads = c->workers,
 						   .ctx = c,
 						   .align = chrome_align,
@@ -575,6 +579,8 @@ static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 		      .workers = assay_run_threads(run),
 		      .scan = scans[isa],
 		      .parse = parsers[isa]};
+	if (!strcmp(assay_input_packing(in), "plain"))
+		c->windows = assay_input_file_bytes(in) / WINDOW;
 	c->worker = assay_alloc(&arena, c->workers * sizeof *c->worker);
 	for (unsigned i = 0; i < c->workers; i++)
 		worker_start(c, &c->worker[i]);

@@ -302,7 +302,8 @@ struct chrome {
 	int64_t last_time; /* of the file's events, once asked for */
 	assay_input *in;
 	chrome_words keys, args, cats;
-	char sep[128]; /* text between the first two events, "}" to the second's first quote */
+	uint64_t windows; /* about as many as the first are to come; 0 when nobody knows */
+	char sep[128];    /* text between the first two events, "}" to the second's first quote */
 	size_t sep_n;
 	chrome_worker *worker;
 	unsigned workers;

@@ -151,27 +151,13 @@ static void drop_counter_kernels(assay_run *run)
 	assay_vec_free(&role);
 }
 
-/* Before the first claim, so nobody is filling yet.
- * Room for as many rows as the rest of the file will have if it is like its first window: columns
- * that never grow are never moved, and start with huge pages. Room that is not used costs nothing.
- */
-static void reserve_all(assay_tables *to, const assay_tables *first, uint64_t windows)
-{
-	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++) {
-		size_t n = assay_rows(first, &assay_table_infos[id]);
-		uint64_t rows = n * (windows + 1);
-		if (n && windows && id != ASSAY_T_track && rows < UINT32_MAX / 2)
-			assay_reserve(to, id, (size_t)rows);
-	}
-}
-
 static void csv_commit(void *ctx, unsigned worker)
 {
 	struct csv_read *job = ctx;
 	csv_worker *w = &job->workers[worker];
 	if (job->plan.kind->put == assay_csv_put_counter)
 		drop_repeats(&job->dispatches, &w->part.t);
-	reserve_all(&job->run->part.t, &w->part.t, job->windows);
+	assay_part_expect(&job->run->part, &w->part, job->windows);
 	job->windows = 0;
 	assay_part_claim(job->gate, &job->run->part, &w->part, &w->moved);
 	job->records += w->rows;
