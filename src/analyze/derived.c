@@ -32,7 +32,8 @@ typedef struct derive {
 	assay_tables *t;
 	struct open open[ASSAY_DERIVED_ROW_COUNT][LEVELS];
 	assay_arena scratch;
-	assay_protow name;   /* of the row at hand */
+	assay_protow name;   /* of the last work that says none itself */
+	uint32_t name_of;    /* the scope it was in */
 	assay_vec(bool) xla; /* by source: operators of XLA's own */
 	int64_t *group;      /* by row of gpu: row of step, -1 for none */
 	assay_vec(int64_t)
@@ -317,8 +318,12 @@ static void add_scoped(derive *d, const uint32_t *ids, size_t n, struct kernel k
 		return;
 	if (n && !xla)
 		add_scope_path(d, ids, n, k);
-	d->name.out.n = 0;
-	xplane_add_framework_name(&d->name, d->run, n ? ids[0] : ASSAY_NO_ROW);
+	uint32_t scope = n ? ids[0] : ASSAY_NO_ROW;
+	if (!d->name.out.n || d->name_of != scope) {
+		d->name.out.n = 0;
+		xplane_add_framework_name(&d->name, d->run, scope);
+	}
+	d->name_of = scope;
 	add_framework(d, assay_protow_data(&d->name), k);
 }
 
