@@ -23,7 +23,8 @@
 #endif
 #endif
 
-enum { BLOCK = 64 << 10, ALIGN = 16, PAGE = 4096, HEAD = 64 };
+/* Many arenas hold a few bytes: the first block of one is small. */
+enum { BLOCK = 64 << 10, FIRST_BLOCK = 4 << 10, ALIGN = 16, PAGE = 4096, HEAD = 64 };
 
 /* A new page costs a microsecond and more, a huge one a quarter of that for as many bytes. So what
  * is larger begins at a huge page and asks for as many as it fills; its end is of small ones. */
@@ -120,10 +121,10 @@ struct arena_block {
 };
 
 /* What fills half of a huge page gets whole ones; the rest of them is for what comes next. */
-static struct arena_block *new_block(size_t bytes)
+static struct arena_block *new_block(size_t bytes, size_t least)
 {
 	struct arena_block *b;
-	size_t size = sizeof *b + (bytes > BLOCK ? bytes : BLOCK);
+	size_t size = sizeof *b + (bytes > least ? bytes : least);
 	if (size < HUGE / 2) {
 		b = calloc(1, size);
 	} else {
@@ -144,7 +145,7 @@ void *assay_alloc(assay_arena *a, size_t bytes)
 	bytes = whole(bytes, ALIGN);
 	struct arena_block *b = a->head;
 	if (!b || b->size - b->used < bytes) {
-		b = new_block(bytes);
+		b = new_block(bytes, b ? BLOCK : FIRST_BLOCK);
 		b->next = a->head;
 		a->head = b;
 	}
@@ -189,8 +190,13 @@ void assay_arena_reset(assay_arena *a)
 	struct arena_block *b = a->head;
 	if (!b || (!b->next && !b->used))
 		return;
-	while (b->next) { /* the oldest block is the one to keep */
+	while (b->next) { /* the oldest block is the one to keep, unless it proved to be small */
 		struct arena_block *next = b->next;
+		if (!next->next && next->size < BLOCK - sizeof *b && b->size < 2 * BLOCK) {
+			free_block(&next->block);
+			b->next = NULL;
+			break;
+		}
 		free_block(&b->block);
 		b = next;
 	}
@@ -403,6 +409,23 @@ TEST(a_reset_arena_is_zeroed_again)
 		}
 		assay_arena_reset(&a);
 		CHECK(a.used == 0);
+	}
+	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(a_reset_arena_has_room_for_what_it_held)
+{
+	assay_arena a = {0};
+	assay_alloc(&a, 100);
+	assay_alloc(&a, 2 * FIRST_BLOCK);
+	const struct arena_block *b = a.head;
+	for (int round = 0; round < 3; round++) {
+		assay_arena_reset(&a);
+		CHECK(a.head == b && !b->next);
+		char *p = assay_alloc(&a, 2 * FIRST_BLOCK);
+		CHECK(a.head == b && !p[0] && !p[2 * FIRST_BLOCK - 1]);
+		p[0] = 1;
 	}
 	assay_arena_free(&a);
 	return 0;
