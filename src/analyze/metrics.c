@@ -33,14 +33,13 @@ static void add_word(assay_run *run, const char *name, const char *text, assay_s
 
 typedef assay_vec(double) times;
 
-/* Lengths of the steps that count, and where they come from; returns how many others warm up. */
-static size_t step_times(const assay_run *run, const assay_window *w, times *out, uint8_t *origin)
+/* Lengths of the steps that count; returns how many others warm up. */
+static size_t step_times(const assay_run *run, const assay_window *w, times *out)
 {
 	assay_step_rows rows = {0};
 	assay_window_steps(run, w, &rows);
 	for (size_t i = 0; i < rows.n; i++)
 		*assay_push(out) = (double)run->part.t.step.dur[rows.p[i]];
-	*origin = rows.n ? run->part.t.step.origin[rows.p[0]] : ASSAY_STEP_MARKER;
 	assay_vec_free(&rows);
 	return w->warmup;
 }
@@ -101,8 +100,8 @@ static int64_t header_steps(const assay_run *run)
 static void step_metrics(assay_run *run, const assay_report_opts *opts, const assay_window *w)
 {
 	times t = {0};
-	uint8_t origin;
-	size_t warmup = step_times(run, w, &t, &origin);
+	uint8_t origin = assay_window_origin(run, w);
+	size_t warmup = step_times(run, w, &t);
 	uint32_t dev = w->device;
 	const assay_device_time_table *d = &run->part.t.device_time;
 	double header;

@@ -623,17 +623,28 @@ static void source_steps(assay_run *run, const assay_order *order, uint32_t devi
 	assay_vec_free(&w.all);
 }
 
+/* Ranks of a job do the same: what marks steps of one would mark those of all. Other processes
+ * beside each other each have their own, or none. */
+static bool has_none(const assay_run *run, uint32_t source)
+{
+	const assay_step_table *s = &run->part.t.step;
+	for (size_t i = 0; i < s->n; i++)
+		if (s->source[i] == source)
+			return false;
+	return !s->n || (source < run->part.t.source.n && run->part.t.source.rank[source] < 0);
+}
+
 void assay_repeated_steps(assay_run *run, const assay_order *order)
 {
 	const assay_device_time_table *d = &run->part.t.device_time;
-	if (run->part.t.step.n)
-		return;
+	bool any = run->part.t.step.n > 0;
 	for (size_t i = 0;
 	     i < d->n;) { /* the busiest device of each source; sources are in order */
 		size_t best = i, next = i;
 		for (; next < d->n && d->source[next] == d->source[i]; next++)
 			best = d->events[next] > d->events[best] ? next : best;
-		source_steps(run, order, (uint32_t)best);
+		if (!any || has_none(run, d->source[i]))
+			source_steps(run, order, (uint32_t)best);
 		i = next;
 	}
 }
@@ -788,5 +799,28 @@ TEST(layers_are_no_steps_and_a_lost_kernel_changes_nothing)
 	CHECK_EQ(s->n, 5);
 	CHECK(s->ts[0] == 60 && s->dur[0] == 29 * 10 + 50 && s->dur[2] == 28 * 10 + 50);
 	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_process_without_marked_steps_beside_one_with_them_has_its_own)
+{
+	for (int32_t rank = -1; rank < 1; rank++) {
+		assay_run *run = run_of("xAbcd Abcd Abcd Abcd Abcd Abcd");
+		assay_tables *t = &run->part.t;
+		size_t own = t->step.n;
+		assay_add(t, ASSAY_T_source);
+		assay_add(t, ASSAY_T_source);
+		t->device_time.source[0] = 0;
+		t->source.rank[0] = rank;
+		for (size_t i = 0; i < own; i++)
+			t->step.source[i] = 1;
+		assay_order order;
+		assay_order_build(&order, run);
+		assay_repeated_steps(run, &order);
+		assay_order_free(&order);
+		CHECK(own >= 3);
+		CHECK_EQ(t->step.n, rank < 0 ? 2 * own : own);
+		assay_run_free(run);
+	}
 	return 0;
 }

@@ -45,8 +45,12 @@ static bool mostly_linked(const assay_run *run, uint32_t device)
 {
 	const assay_device_time_table *d = &run->part.t.device_time;
 	const assay_step_table *s = &run->part.t.step;
+	size_t i = 0;
+	while (i < s->n && s->source[i] != d->source[device])
+		i++;
+	i = i < s->n ? i : 0; /* none of its own: the others' */
 	bool by_launch =
-		s->n && s->origin[0] != ASSAY_STEP_REPEATED && s->origin[0] != ASSAY_STEP_DEVICE;
+		s->n && s->origin[i] != ASSAY_STEP_REPEATED && s->origin[i] != ASSAY_STEP_DEVICE;
 	return !by_launch || d->linked[device] * 2 >= d->events[device];
 }
 
@@ -281,6 +285,15 @@ static void all_steps(const assay_run *run, const assay_window *w, int64_t *from
 	}
 }
 
+uint8_t assay_window_origin(const assay_run *run, const assay_window *w)
+{
+	assay_step_rows rows = {0};
+	assay_window_steps(run, w, &rows);
+	uint8_t origin = rows.n ? run->part.t.step.origin[rows.p[0]] : ASSAY_STEP_MARKER;
+	assay_vec_free(&rows);
+	return origin;
+}
+
 void assay_steady(assay_run *run, const assay_window *w)
 {
 	const assay_device_time_table *d = &run->part.t.device_time;
@@ -296,7 +309,7 @@ void assay_steady(assay_run *run, const assay_window *w)
 	s->dur[r] = assay_window_length(w);
 	s->steps[r] = w->steps;
 	s->ns[r] = s->dur[r] / (w->steps ? (int64_t)w->steps : 1);
-	s->origin[r] = run->part.t.step.n ? run->part.t.step.origin[0] : 0;
+	s->origin[r] = assay_window_origin(run, w);
 	s->start_up[r] = first > begin ? first - begin : 0;
 	s->warm_up[r] = w->warmup ? w->from - w->stretch : 0;
 	s->warm_up_steps[r] = w->warmup;

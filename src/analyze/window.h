@@ -59,6 +59,8 @@ typedef assay_vec(uint32_t) assay_step_rows;
 /* Steps that count, in order of start: those of the main device's process (without any, of the
  * first that has some), less those that warm up. Every step time in the report is of these. */
 void assay_window_steps(const assay_run *run, const assay_window *w, assay_step_rows *out);
+/* What says that they are steps; MARKER without any. */
+uint8_t assay_window_origin(const assay_run *run, const assay_window *w);
 
 /* steady: the step that the report goes by, and what lies before and behind the steps. */
 void assay_steady(assay_run *run, const assay_window *w);
