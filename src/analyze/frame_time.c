@@ -15,13 +15,12 @@ struct piece {
 	int64_t from, to, dur;
 };
 
-enum { NONE = UINT32_MAX };
-
 /* Others of these by their places; what a frame says of its cause holds for those inside it. */
 struct frame {
 	uint32_t row, depth;
-	uint32_t up;  /* the one it lies in; NONE */
-	uint32_t own; /* the innermost one of the program itself, from here outwards; NONE */
+	uint32_t up; /* the one it lies in; ASSAY_NO_ROW: none */
+	uint32_t
+		own; /* the innermost one of the program itself, from here outwards; ASSAY_NO_ROW */
 	assay_why cause;
 	int64_t time; /* of the cause, in this frame and in no other inside it */
 };
@@ -38,7 +37,7 @@ struct sweep {
 	assay_by_name is_own;
 	assay_vec(struct piece) pieces; /* by time, for gaps of a device follow each other */
 	assay_vec(struct frame) frames; /* those around others first */
-	uint32_t open;                  /* the innermost frame at hand; NONE */
+	uint32_t open;                  /* the innermost frame at hand; ASSAY_NO_ROW */
 	assay_vec(struct share) shares; /* of the piece at hand */
 	int64_t all;
 };
@@ -88,16 +87,17 @@ static int64_t end_of(const struct sweep *s, uint32_t frame)
 
 static void close_frames(struct sweep *s, int64_t now)
 {
-	while (s->open != NONE && end_of(s, s->open) <= now)
+	while (s->open != ASSAY_NO_ROW && end_of(s, s->open) <= now)
 		s->open = s->frames.p[s->open].up;
 }
 
 static void open_frame(struct sweep *s, uint32_t row)
 {
 	const assay_host_table *h = &s->run->part.t.host;
-	struct frame f = {.row = row, .up = s->open, .own = NONE, .cause = ASSAY_WHY_HOST_PYTHON};
+	struct frame f = {
+		.row = row, .up = s->open, .own = ASSAY_NO_ROW, .cause = ASSAY_WHY_HOST_PYTHON};
 	uint32_t place = (uint32_t)s->frames.n;
-	if (s->open != NONE) {
+	if (s->open != ASSAY_NO_ROW) {
 		const struct frame *up = &s->frames.p[s->open];
 		f.depth = up->depth + 1;
 		f.own = up->own;
@@ -142,13 +142,13 @@ static void sweep_track(struct sweep *s, uint32_t track, const uint32_t *row, si
 {
 	const int64_t *ts = s->run->part.t.host.ts;
 	size_t next = 0;
-	s->open = NONE;
+	s->open = ASSAY_NO_ROW;
 	for (size_t i = 0; i < s->pieces.n; i++) {
 		const struct piece *p = &s->pieces.p[i];
 		for (int64_t now = p->from; p->track == track && now < p->to;) {
 			next = go_to(s, row, next, n, now);
 			int64_t until = next < n && ts[row[next]] < p->to ? ts[row[next]] : p->to;
-			if (s->open != NONE) {
+			if (s->open != ASSAY_NO_ROW) {
 				until = end_of(s, s->open) < until ? end_of(s, s->open) : until;
 				if (s->frames.p[s->open].cause == s->cause)
 					*assay_push(&s->shares) =
@@ -186,7 +186,7 @@ static assay_idle_name own_of(const struct sweep *s)
 	assay_idle_tally tally = {0};
 	for (size_t i = 0; i < s->frames.n; i++) {
 		const struct frame *f = &s->frames.p[i];
-		if (!f->time || f->own == NONE)
+		if (!f->time || f->own == ASSAY_NO_ROW)
 			continue;
 		uint32_t row = s->frames.p[f->own].row;
 		assay_idle_tally_add(&tally, name[row], (assay_idle_name){name[row], row, f->time});
@@ -198,7 +198,7 @@ static assay_idle_name own_of(const struct sweep *s)
 static void add_up(struct sweep *s)
 {
 	for (size_t i = s->frames.n; i-- > 0;)
-		if (s->frames.p[i].up != NONE)
+		if (s->frames.p[i].up != ASSAY_NO_ROW)
 			s->frames.p[s->frames.p[i].up].time += s->frames.p[i].time;
 }
 
@@ -249,7 +249,7 @@ static assay_idle_name deepest_of(struct sweep *s)
 		assay_idle_tally tally = {0};
 		for (size_t i = first[d]; i < first[d + 1]; i++) {
 			const struct frame *f = &s->frames.p[place[i]];
-			if (f->up == NONE || on_the_way[f->up])
+			if (f->up == ASSAY_NO_ROW || on_the_way[f->up])
 				assay_idle_tally_add(
 					&tally, name[f->row],
 					(assay_idle_name){name[f->row], f->row, f->time});
@@ -259,8 +259,8 @@ static assay_idle_name deepest_of(struct sweep *s)
 			break;
 		for (size_t i = first[d]; i < first[d + 1]; i++) {
 			const struct frame *f = &s->frames.p[place[i]];
-			on_the_way[place[i]] =
-				name[f->row] == best.name && (f->up == NONE || on_the_way[f->up]);
+			on_the_way[place[i]] = name[f->row] == best.name &&
+					       (f->up == ASSAY_NO_ROW || on_the_way[f->up]);
 		}
 		if (!only_calls(assay_text(s->run, best.name)))
 			found = best;
