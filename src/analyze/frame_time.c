@@ -4,6 +4,7 @@
 #include "analyze/frame_time.h"
 
 #include "analyze/host_cause.h"
+#include "base/group.h"
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
@@ -36,6 +37,8 @@ struct sweep {
 	assay_arena scratch;
 	assay_by_name is_own;
 	assay_vec(struct piece) pieces; /* by time, for gaps of a device follow each other */
+	struct piece *piece;            /* the same by thread, then time */
+	size_t *first;                  /* of a track: where its pieces begin there */
 	assay_vec(struct frame) frames; /* those around others first */
 	uint32_t open;                  /* the innermost frame at hand; ASSAY_NO_ROW */
 	assay_vec(struct share) shares; /* of the piece at hand */
@@ -63,21 +66,28 @@ static void find_pieces(struct sweep *s, const assay_window *w, int cause)
 	}
 }
 
-/* The first piece that ends after a time. */
-static size_t piece_after(const struct sweep *s, int64_t time)
+/* Those of a thread beside each other. */
+static void group_pieces(struct sweep *s)
 {
-	return assay_count_until(&s->pieces.p->to, sizeof *s->pieces.p, s->pieces.n, time);
+	size_t n = s->pieces.n, tracks = s->run->part.t.track.n;
+	uint32_t *track = assay_alloc(&s->scratch, (n + 1) * sizeof *track);
+	uint32_t *row = assay_alloc(&s->scratch, (n + 1) * sizeof *row);
+	s->piece = assay_alloc(&s->scratch, (n + 1) * sizeof *s->piece);
+	s->first = assay_alloc(&s->scratch, (tracks + 1) * sizeof *s->first);
+	for (size_t i = 0; i < n; i++)
+		track[i] = s->pieces.p[i].track;
+	assay_group_rows(row, s->first, NULL, n, track, tracks);
+	for (size_t i = 0; i < n; i++)
+		s->piece[i] = s->pieces.p[row[i]];
 }
 
 static bool touches_a_piece(const struct sweep *s, uint32_t row)
 {
 	const assay_host_table *h = &s->run->part.t.host;
-	int64_t end = assay_host_end(h, row);
-	for (size_t i = piece_after(s, h->ts[row]); i < s->pieces.n && s->pieces.p[i].from < end;
-	     i++)
-		if (s->pieces.p[i].track == h->track[row])
-			return true;
-	return false;
+	size_t first = s->first[h->track[row]], n = s->first[h->track[row] + 1] - first;
+	const struct piece *p = s->piece + first;
+	size_t i = assay_count_until(&p->to, sizeof *p, n, h->ts[row]);
+	return i < n && p[i].from < assay_host_end(h, row);
 }
 
 static int64_t end_of(const struct sweep *s, uint32_t frame)
@@ -143,9 +153,9 @@ static void sweep_track(struct sweep *s, uint32_t track, const uint32_t *row, si
 	const int64_t *ts = s->run->part.t.host.ts;
 	size_t next = 0;
 	s->open = ASSAY_NO_ROW;
-	for (size_t i = 0; i < s->pieces.n; i++) {
-		const struct piece *p = &s->pieces.p[i];
-		for (int64_t now = p->from; p->track == track && now < p->to;) {
+	for (size_t i = s->first[track]; i < s->first[track + 1]; i++) {
+		const struct piece *p = &s->piece[i];
+		for (int64_t now = p->from; now < p->to;) {
 			next = go_to(s, row, next, n, now);
 			int64_t until = next < n && ts[row[next]] < p->to ? ts[row[next]] : p->to;
 			if (s->open != ASSAY_NO_ROW) {
@@ -164,20 +174,17 @@ static void sweep_frames(struct sweep *s)
 {
 	const assay_tables *t = &s->run->part.t;
 	uint32_t *row = assay_alloc(&s->scratch, (t->host.n + 1) * sizeof *row);
-	uint32_t *of_track = assay_alloc(&s->scratch, (t->host.n + 1) * sizeof *of_track);
-	size_t n = 0;
+	uint32_t *by_track = assay_alloc(&s->scratch, (t->host.n + 1) * sizeof *by_track);
+	size_t *first = assay_alloc(&s->scratch, (t->track.n + 1) * sizeof *first), n = 0;
+	group_pieces(s);
 	for (uint32_t i = 0; i < t->host.n; i++)
 		if (t->host.kind[i] == ASSAY_HOST_PYTHON && touches_a_piece(s, i))
 			row[n++] = i;
 	assay_sort_spans(row, n, t->host.ts, t->host.dur);
-	for (uint32_t track = 0; n && track < t->track.n; track++) {
-		size_t m = 0;
-		for (size_t i = 0; i < n; i++)
-			if (t->host.track[row[i]] == track)
-				of_track[m++] = row[i];
-		if (m)
-			sweep_track(s, track, of_track, m);
-	}
+	assay_group_rows(by_track, first, row, n, t->host.track, t->track.n);
+	for (uint32_t k = 0; k < t->track.n; k++)
+		if (first[k] < first[k + 1])
+			sweep_track(s, k, by_track + first[k], first[k + 1] - first[k]);
 }
 
 static assay_idle_name own_of(const struct sweep *s)
