@@ -584,6 +584,7 @@ void assay_sweep_push(assay_sweep *s, const assay_sweep_rec *r)
 		[ASSAY_OP_GAP] = do_gap,
 		[ASSAY_OP_DARK] = do_dark,
 	};
+	s->at = r->enter;
 	act[r->op](s, r);
 }
 

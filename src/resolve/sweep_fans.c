@@ -79,14 +79,15 @@ sweep_work sweep_fan_work(const assay_sweep *s, uint32_t device, sweep_fan which
 	}
 	bool other = d->legacy == ASSAY_NO_ROW || w.row != s->stream.p[d->legacy].tail.row;
 	bool perhaps = d->legacy != ASSAY_NO_ROW && s->stream.p[d->legacy].perhaps;
-	bool gone = sweep_may_end_later(&d->orphan_blocking, &w);
+	sweep_work orphan = sweep_orphan(s, d);
+	bool gone = sweep_may_end_later(&orphan, &w);
 	if ((other && (perhaps || may_be_gone(s, d->scope, &w))) || gone)
 		sweep_doubt(&w, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_DEFAULT);
 	if (which != SWEEP_UNSURE_STREAMS || !gone)
 		return w;
-	if (sweep_later(d->orphan_blocking, w))
+	if (sweep_later(orphan, w))
 		*of = d->orphan_blocking_in;
-	return sweep_latest(w, d->orphan_blocking);
+	return sweep_latest(w, orphan);
 }
 
 void sweep_fan_keep(assay_sweep *s, uint32_t device, uint64_t key)
@@ -142,7 +143,7 @@ static void put_edges_of_default(assay_sweep *s, sweep_device *d, sweep_fan whic
 	for (uint32_t i = d->newest; sweep_moved(s, i, mark); i = s->stream.p[i].older)
 		if (in_fan(&s->stream.p[i], which))
 			put_edges(s, &s->stream.p[i], r, e);
-	bool gone = which == SWEEP_UNSURE_STREAMS && e->work->row == d->orphan_blocking.row;
+	bool gone = which == SWEEP_UNSURE_STREAMS && e->work->row == sweep_orphan(s, d).row;
 	e->fresh |= gone && e->work->end > r->enter;
 	d->waited = sweep_mark(d, r->key);
 	if (which == SWEEP_UNSURE_STREAMS)
@@ -186,7 +187,7 @@ static void drain_orphans(sweep_device *d, const assay_sweep_rec *r, bool newer)
 		d->orphan = sweep_no_work;
 	drain_work(&d->orphan, r->exit);
 	if (drain_work(&d->orphan_blocking, r->exit))
-		d->orphan_blocking = sweep_no_work;
+		d->orphan_over = sweep_min(d->orphan_over, r->exit);
 }
 
 /* Nothing that was put on the device before runs any more. What is said to end later shows that a

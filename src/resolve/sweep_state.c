@@ -93,6 +93,7 @@ uint32_t sweep_device_of(assay_sweep *s, const assay_sweep_rec *r)
 						 .orphan_blocking = sweep_no_work,
 						 .orphan_in = sweep_no_stream,
 						 .orphan_blocking_in = sweep_no_stream,
+						 .orphan_over = INT64_MAX,
 						 .drained = INT64_MIN,
 						 .some = sweep_no_work,
 						 .doubted = sweep_no_work,
@@ -339,6 +340,8 @@ void sweep_stream_drop(assay_sweep *s, uint32_t st)
 	}
 	d->orphan = sweep_latest(d->orphan, p->tail);
 	if (p->blocking || p->unsure) {
+		d->orphan_blocking = sweep_orphan(s, d);
+		d->orphan_over = INT64_MAX;
 		if (sweep_later(p->tail, d->orphan_blocking))
 			d->orphan_blocking_in = p->id;
 		d->orphan_blocking = sweep_latest(d->orphan_blocking, p->tail);
@@ -438,7 +441,7 @@ static sweep_work unsure_work(const assay_sweep *s, uint32_t device)
 {
 	const sweep_device *d = &s->device.p[device];
 	uint32_t unplaced = sweep_find(&s->by_device, (uint64_t)(uint32_t)-1, d->scope, 0);
-	sweep_work w = d->orphan_blocking;
+	sweep_work w = sweep_orphan(s, d);
 	for (uint32_t i = d->newest; sweep_moved(s, i, d->joined); i = s->stream.p[i].older)
 		if (s->stream.p[i].unsure)
 			w = sweep_latest(w, s->stream.p[i].tail);

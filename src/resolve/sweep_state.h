@@ -132,11 +132,12 @@ typedef struct sweep_device {
 	sweep_work orphan, orphan_blocking;
 	assay_sweep_stream orphan_in, orphan_blocking_in;
 	bool fresh_orphan;
-	int64_t unseen;     /* until then work that was not recorded may run on it */
-	bool early;         /* so may work from before the recording */
-	int64_t drained;    /* when the last wait for all of it was over */
-	sweep_work some;    /* what a command may have made its default stream stand behind */
-	sweep_work doubted; /* of streams that are not known yet: none, and why not certainly so */
+	int64_t orphan_over; /* who begins from then on finds nothing running in blocking ones */
+	int64_t unseen;      /* until then work that was not recorded may run on it */
+	bool early;          /* so may work from before the recording */
+	int64_t drained;     /* when the last wait for all of it was over */
+	sweep_work some;     /* what a command may have made its default stream stand behind */
+	sweep_work doubted;  /* of streams that are not known yet: none, and why not certainly so */
 } sweep_device;
 
 /* A wait, or host function, in front of the next work of a stream. */
@@ -209,6 +210,7 @@ struct assay_sweep {
 	uint64_t member_key;
 	uint32_t member_scope;
 	uint32_t uids;
+	int64_t at; /* when the call at hand began */
 	uint64_t captures, rerecords;
 };
 static_assert(offsetof(struct assay_sweep, blind) ==
@@ -356,6 +358,13 @@ void sweep_fan_edges(assay_sweep *s, uint32_t device, sweep_fan which, uint32_t 
 /* All of the device's streams were waited for; newer: for work that ended after all that was waited
  * for before, and certainly so. */
 void sweep_fan_drain(assay_sweep *s, uint32_t device, const assay_sweep_rec *r, bool newer);
+
+/* What may still run in blocking streams that are gone, for the call at hand: a wait of another
+ * thread for the device tells only those that begin after it. */
+static inline sweep_work sweep_orphan(const assay_sweep *s, const sweep_device *d)
+{
+	return s->at < d->orphan_over ? d->orphan_blocking : sweep_no_work;
+}
 
 /* What a record does. sweep_waits.c: */
 typedef void sweep_op(assay_sweep *s, const assay_sweep_rec *r);

@@ -444,6 +444,18 @@ def gone():
     return t, t.until("DeviceSynchronize", 405), "exact", None, k
 
 
+@line("Whether the default stream does, no interface says: `likely`")
+def gone_at_once():
+    """While a wait of another thread for the device goes on as well, it tells this one nothing."""
+    t = Trace("capture_hip")
+    s, other = t.stream(made=True, blocking=True), t.stream(made=True)
+    k = t.launch(s, 150, 400)
+    t.launch(other, 150, 398)
+    t.call("StreamDestroy", stream=s)
+    t.until("DeviceSynchronize", 405)
+    return t, t.sync(t.default[0], 407, at=200, thread=1), "likely", "default_stream", k
+
+
 @line("In a recording that may miss calls a stream may have ended while its work ran: what the default stream waits for is `likely` then")
 def lost_end_and_beginning():
     t = Trace()
