@@ -144,8 +144,8 @@ static void read_calls(rpd *x)
 	}
 }
 
-/* -1 for what is no work: barriers, markers, tasks of unknown kind. */
-static int kind_of_op(assay_str type)
+/* -1 for what is no work: barriers, markers, tasks without a name. Kernels of graphs are tasks. */
+static int kind_of_op(assay_str type, bool named)
 {
 	static const struct {
 		const char *part;
@@ -157,7 +157,7 @@ static int kind_of_op(assay_str type)
 	for (size_t i = 0; i < ASSAY_COUNT_OF(kinds); i++)
 		if (assay_str_find_nocase(type, kinds[i].part) >= 0)
 			return kinds[i].kind;
-	return -1;
+	return named && assay_str_is(type, "Task") ? ASSAY_GPU_KERNEL : -1;
 }
 
 static void set_launch(rpd *x, uint32_t g, const launch *l)
@@ -207,7 +207,8 @@ static void read_ops(rpd *x)
 		if (!read_span(x, &ts, &dur))
 			continue;
 		assay_sid name = string_of(x, 6), type = string_of(x, 7);
-		int kind = kind_of_op(assay_pool_get(&x->part->strings, type));
+		bool named = assay_pool_get(&x->part->strings, name).n > 0;
+		int kind = kind_of_op(assay_pool_get(&x->part->strings, type), named);
 		uint32_t track = assay_stream_track(x->part, num(x, 3), num(x, 4));
 		if (kind >= 0) {
 			add_work(x, (assay_gpu_kind)kind, ts, dur, name ? name : type, track);
@@ -264,9 +265,11 @@ bool assay_rocpd_read_rpd(assay_db *db)
 
 TEST(kinds_of_rpd_ops_are_told_by_their_names)
 {
-	CHECK_EQ(kind_of_op(ASSAY_S("KernelExecution")), ASSAY_GPU_KERNEL);
-	CHECK_EQ(kind_of_op(ASSAY_S("CopyDeviceToHost")), ASSAY_GPU_MEMCPY);
-	CHECK_EQ(kind_of_op(ASSAY_S("FillBuffer")), ASSAY_GPU_MEMSET);
-	CHECK_EQ(kind_of_op(ASSAY_S("Barrier")), -1);
+	CHECK_EQ(kind_of_op(ASSAY_S("KernelExecution"), true), ASSAY_GPU_KERNEL);
+	CHECK_EQ(kind_of_op(ASSAY_S("CopyDeviceToHost"), false), ASSAY_GPU_MEMCPY);
+	CHECK_EQ(kind_of_op(ASSAY_S("FillBuffer"), false), ASSAY_GPU_MEMSET);
+	CHECK_EQ(kind_of_op(ASSAY_S("Barrier"), false), -1);
+	CHECK_EQ(kind_of_op(ASSAY_S("Task"), true), ASSAY_GPU_KERNEL);
+	CHECK_EQ(kind_of_op(ASSAY_S("Task"), false), -1);
 	return 0;
 }
