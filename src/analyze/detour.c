@@ -64,6 +64,22 @@ static uint8_t row_of(assay_str file, assay_str function, assay_why cause)
 	return r;
 }
 
+unsigned assay_detour_of_frame(assay_str frame)
+{
+	ptrdiff_t open = assay_str_find(frame, "("), close = assay_str_find(frame, "): ");
+	if (open <= 0 || close < open)
+		return NONE;
+	assay_str function = {frame.p + close + 3, frame.n - (size_t)close - 3};
+	uint8_t r = row_of((assay_str){frame.p, (size_t)open}, function, ASSAY_WHY_COUNT);
+	return r != NONE && rows[r].work == OWN ? NONE : r;
+}
+
+bool assay_detour_has_enough(int64_t time, int64_t all)
+{
+	enum { PART = 3 };
+	return time > 0 && time * PART >= all;
+}
+
 uint8_t assay_detour_by_checkpoints(void)
 {
 	return row_of(ASSAY_S("torch/utils/checkpoint.py"), ASSAY_S("unpack_hook"),
@@ -101,7 +117,6 @@ static bool is_cut(const assay_run *run, uint32_t calls)
 
 assay_detour assay_detour_of(const assay_run *run, const assay_window *w, assay_why cause)
 {
-	enum { PART = 3 };
 	const assay_tables *t = &run->part.t;
 	const assay_gap_part_table *p = &t->gap_part;
 	assay_arena scratch = {0};
@@ -125,8 +140,9 @@ assay_detour assay_detour_of(const assay_run *run, const assay_window *w, assay_
 		best = way != NONE && (best == NONE || time[way] > time[best]) ? way : best;
 	}
 	assay_arena_free(&scratch);
-	return best != NONE && time[best] * PART >= all ? rows[best].way
-							: (assay_detour){.as = ASSAY_WHY_COUNT};
+	return best != NONE && assay_detour_has_enough(time[best], all)
+		       ? rows[best].way
+		       : (assay_detour){.as = ASSAY_WHY_COUNT};
 }
 
 static void add_part(assay_run *run, assay_why cause, int64_t dur, uint32_t stack, uint32_t calls)
@@ -178,6 +194,23 @@ TEST(libraries_of_input_and_logging_have_cures_of_their_own)
 		if (r != NONE)
 			CHECK(assay_str_starts(assay_str_of(rows[r].way.says), cases[i].says));
 	}
+	return 0;
+}
+
+TEST(frames_of_a_trace_lead_through_libraries_too)
+{
+	unsigned image = assay_detour_of_frame(
+		ASSAY_S("transformers/models/vit/image_processing_vit.py(17): preprocess"));
+	CHECK(image < assay_detours &&
+	      assay_str_starts(assay_str_of(rows[image].way.says), "images are changed"));
+	CHECK(assay_detour_of_frame(ASSAY_S("torch/_tensor_str.py(700): _str")) < assay_detours);
+	CHECK_EQ(assay_detour_of_frame(ASSAY_S("train.py(3): main")), assay_detours);
+	CHECK_EQ(assay_detour_of_frame(ASSAY_S("copy.py(61): copy")), assay_detours);
+	CHECK(assay_detour_of_frame(ASSAY_S("copy.py(128): deepcopy")) < assay_detours);
+	CHECK_EQ(assay_detour_of_frame(ASSAY_S("<built-in method item of Tensor>")), assay_detours);
+	CHECK_EQ(assay_detour_of_frame(
+			 ASSAY_S("torch/autograd/graph.py(824): _engine_run_backward")),
+		 assay_detours);
 	return 0;
 }
 

@@ -19,6 +19,12 @@ bool assay_detour_goes(uint8_t way);
 uint8_t assay_detour_by_checkpoints(void);
 assay_detour assay_detour_number(uint8_t way);
 
+/* The one that a Python frame of a trace, "file(line): function", leads through; assay_detours:
+ * none with a cure for whatever cause. */
+unsigned assay_detour_of_frame(assay_str frame);
+/* Enough of a cause's time for a way to speak for it. */
+bool assay_detour_has_enough(int64_t time, int64_t all);
+
 /* What most of a cause's idle time in the window goes through, where stacks tell. */
 assay_detour assay_detour_of(const assay_run *run, const assay_window *w, assay_why cause);
 

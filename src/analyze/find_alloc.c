@@ -4,11 +4,14 @@
 #include "analyze/finding.h"
 #include "analyze/idle_lines.h"
 #include "base/fmt.h"
+#include "base/test.h"
 #include "model/by_name.h"
 #include "names/calls.h"
 
 static const char fix_torch[] =
 	"no torch.cuda.empty_cache() in the step; tensors of fixed sizes, or PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True";
+static const char fix_pinned[] =
+	"pin once and keep the buffer, or have the DataLoader do it ahead (pin_memory=True)";
 static const char fix_any[] =
 	"take memory before the steps and keep it, or take it from a pool (MallocAsync, a caching allocator)";
 
@@ -131,6 +134,12 @@ static bool is_uncached(const struct churn *x)
 	       x->calls[1] * 3 > x->c->w->events[ASSAY_CLASS_COMPUTE];
 }
 
+/* Memory of the host that the device may reach: cudaHostAlloc, hipHostMalloc, cudaMallocHost. */
+static bool is_pinning(const char *call)
+{
+	return call && strstr(call, "Host");
+}
+
 static void tell(const struct churn *x)
 {
 	const assay_find_ctx *c = x->c;
@@ -142,19 +151,22 @@ static void tell(const struct churn *x)
 			 .what_if = "allocation=0",
 			 .confidence = 0.85,
 			 .fix = c->framework == ASSAY_FRAMEWORK_ANY ? fix_any : fix_torch};
-	f.text = assay_printf(c->scratch,
-			      "the GPU waits %s while the host takes and gives back device memory",
-			      assay_share_words(c, x->idle));
+	tell_where(x, &f);
+	bool pins = is_pinning(f.where.op);
+	f.text = assay_printf(c->scratch, "the GPU waits %s while the host %s",
+			      assay_share_words(c, x->idle),
+			      pins ? "pins memory" : "takes and gives back device memory");
 	f.fact[0] = assay_printf(c->scratch,
 				 "calls that take memory: %llu%s, %s; that give it back: %llu, %s",
 				 (unsigned long long)(x->calls[0] / (uint64_t)each.steps),
 				 each.words, assay_fmt_time(taken, x->time[0] / each.steps),
 				 (unsigned long long)(x->calls[1] / (uint64_t)each.steps),
 				 assay_fmt_time(given, x->time[1] / each.steps));
-	tell_where(x, &f);
 	const char *set = assay_mode_words(x->run, c->scratch, ASSAY_MODE_UNCACHED);
 	if (set || (c->framework != ASSAY_FRAMEWORK_ANY && is_uncached(x)))
 		f.fix = assay_mode_fix(ASSAY_MODE_UNCACHED);
+	else if (pins)
+		f.fix = fix_pinned;
 	f.fact[f.fact[1] ? 2 : 1] = set;
 	assay_finding_add(c, &f);
 }
@@ -175,6 +187,14 @@ static void find_alloc(assay_run *run, const assay_find_ctx *c)
 }
 
 const assay_finder assay_find_alloc = {.id = "alloc", .find = find_alloc};
+
+TEST(memory_of_the_host_is_pinned_and_not_taken_from_the_device)
+{
+	CHECK(is_pinning("cudaHostAlloc") && is_pinning("hipHostMalloc"));
+	CHECK(is_pinning("cudaMallocHost") && is_pinning("cudaHostRegister"));
+	CHECK(!is_pinning("cudaMalloc") && !is_pinning("hipFree") && !is_pinning(NULL));
+	return 0;
+}
 
 int64_t assay_alloc_part(const assay_run *run, const assay_find_ctx *c, assay_why cause)
 {

@@ -157,6 +157,17 @@ static int64_t needless_copies(const assay_run *run)
 	return sum;
 }
 
+static const char *words_for(assay_arena *a, const struct copies *s, int most)
+{
+	int64_t all = 0;
+	for (int k = 0; k < ASSAY_COPY_WAYS; k++)
+		all += s->time[k];
+	const char *what = copy_words[most].what;
+	return *what && s->time[most] * 10 < all * 9
+		       ? assay_printf(a, "copies, mostly %s,", what)
+		       : assay_printf(a, "copies%s%s", *what ? " " : "", what);
+}
+
 static void add_copies(const assay_run *run, const assay_find_ctx *c, int64_t total)
 {
 	struct copies s = sum_copies(run, c);
@@ -171,15 +182,14 @@ static void add_copies(const assay_run *run, const assay_find_ctx *c, int64_t to
 					: copy_words[most].fix,
 			 .where = kernel_where(run, c, longest_copies(run, most)),
 			 .what_if = "copy=0",
-			 .capped = total < c->w->copy,
+			 .capped = total < c->w->copy || most == ASSAY_COPY_ON_DEVICE,
 			 .confidence = 0.8};
 	if (most == ASSAY_COPY_TO_DEVICE && f.fix == pinned_fix[most]) {
 		f.fix = is_apart(run, c, most) ? apart_fix : f.fix;
 		bound_by_link(c, s.time[most], &f);
 	}
-	f.text = assay_printf(c->scratch, "copies%s%s that nothing hides take %s",
-			      *copy_words[most].what ? " " : "", copy_words[most].what,
-			      assay_share_words(c, total));
+	f.text = assay_printf(c->scratch, "%s that nothing hides take %s",
+			      words_for(c->scratch, &s, most), assay_share_words(c, total));
 	f.fact[0] = assay_printf(c->scratch, "%s copies%s%s", assay_fmt_count(count, s.count[most]),
 				 *copy_words[most].what ? " " : "", copy_words[most].what);
 	if (s.bytes[most] && s.time[most])
@@ -323,5 +333,16 @@ TEST(time_of_collectives_beyond_what_the_wire_needs_is_waiting)
 	x = sum_wire(run, 0);
 	CHECK(x.needs == x.time);
 	assay_run_free(run);
+	return 0;
+}
+
+TEST(copies_of_several_ways_are_told_by_the_largest)
+{
+	assay_arena a = {0};
+	struct copies s = {.time = {[ASSAY_COPY_TO_HOST] = 10, [ASSAY_COPY_TO_DEVICE] = 90}};
+	CHECK(!strcmp(words_for(&a, &s, ASSAY_COPY_TO_DEVICE), "copies to the device"));
+	s.time[ASSAY_COPY_TO_HOST] = 11;
+	CHECK(!strcmp(words_for(&a, &s, ASSAY_COPY_TO_DEVICE), "copies, mostly to the device,"));
+	assay_arena_free(&a);
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include "analyze/finding.h"
 #include "analyze/idle_where.h"
 #include "base/fmt.h"
+#include "base/median.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 
@@ -74,10 +75,11 @@ static const bool *own_launching_code(const assay_tables *t, assay_arena *scratc
 
 /* The host is on the way from one launch to the next: the gap is short, or it runs Python of the
  * framework for a function that launches, as optimizers do before they launch. */
-static bool on_the_way(const assay_tables *t, const bool *launching, const bool *own, size_t part)
+static bool on_the_way(const assay_tables *t, const bool *launching, const bool *own, size_t part,
+		       int64_t is_short)
 {
 	uint32_t stack = t->gap_part.stack[part];
-	return t->gap.dur[t->gap_part.gap[part]] < ASSAY_SHORT_GAP ||
+	return t->gap.dur[t->gap_part.gap[part]] < is_short ||
 	       (t->gap_part.cause[part] == ASSAY_WHY_HOST_PYTHON && stack != ASSAY_NO_ROW &&
 		launching[t->stack.code[stack]] && own[t->stack.code[assay_own_call(t, stack)]]);
 }
@@ -141,6 +143,23 @@ static bool is_launching_part(const assay_tables *t, const assay_window *w, size
 	       is_of_launching(t->gap_part.cause[part]);
 }
 
+/* Gaps of launching are shorter. A host that is slow with every launch, under a profiler that
+ * records much for example, has longer ones: they are short beside the usual one. */
+static int64_t short_gap(const assay_tables *t, const assay_window *w)
+{
+	enum { LONGEST = 300 * 1000 };
+	assay_vec(int64_t) dur = {0};
+	for (size_t i = 0; i < t->gap_part.n; i++) {
+		uint32_t gap = t->gap_part.gap[i];
+		if (is_launching_part(t, w, i) && (!i || t->gap_part.gap[i - 1] != gap))
+			*assay_push(&dur) = t->gap.dur[gap];
+	}
+	int64_t limit = dur.n ? assay_median_upper(dur.p, dur.n) / 2 * 5 : 0;
+	assay_vec_free(&dur);
+	limit = limit < LONGEST ? limit : LONGEST;
+	return limit > ASSAY_SHORT_GAP ? limit : ASSAY_SHORT_GAP;
+}
+
 /* The line of the loop's function that most of its waiting is at. */
 static int32_t busiest_line(const assay_tables *t, const assay_window *w, uint32_t code)
 {
@@ -177,10 +196,11 @@ static struct launches measure(const assay_run *run, const assay_window *w)
 	int64_t *of_code = assay_alloc(&scratch, (t->code.n + 1) * sizeof *of_code);
 	struct launches l = {.gaps = 0};
 	uint32_t last = ASSAY_NO_ROW;
+	int64_t is_short = short_gap(t, w);
 	for (size_t i = 0; i < t->gap_part.n; i++) {
 		uint32_t gap = t->gap_part.gap[i];
 		int cause = t->gap_part.cause[i];
-		if (!is_launching_part(t, w, i) || !on_the_way(t, launching, own, i))
+		if (!is_launching_part(t, w, i) || !on_the_way(t, launching, own, i, is_short))
 			continue;
 		l.part[cause] += t->gap_part.dur[i];
 		l.gaps += gap != last;
@@ -462,6 +482,20 @@ static void hand_launch(assay_run *run, int64_t ts, const char *kernel, uint32_t
 	uint32_t gap = assay_hand_gap(run, ASSAY_WHY_HOST_PYTHON, ts, 9000);
 	t->gap.gpu[gap] = assay_hand_gpu(run, kernel, ts + 9000, 1000, call);
 	t->gap_part.stack[gap] = stack;
+}
+
+TEST(gaps_of_a_host_that_is_slow_with_every_launch_are_short_beside_the_usual_one)
+{
+	assay_run *run = assay_run_new();
+	assay_window w = {.device = 0, .to = INT64_MAX};
+	for (int i = 0; i < 9; i++)
+		assay_hand_gap(run, ASSAY_WHY_HOST_OP, 1000000 * i, i < 5 ? 30000 : 180000);
+	CHECK_EQ(measure(run, &w).gaps, 5);
+	for (int i = 0; i < 9; i++)
+		assay_hand_gap(run, ASSAY_WHY_HOST_OP, 10000000 + 1000000 * i, 90000);
+	CHECK_EQ(measure(run, &w).gaps, 18);
+	assay_run_free(run);
+	return 0;
 }
 
 TEST(a_loop_over_tensors_is_worth_its_waits_and_short_kernels)

@@ -3,6 +3,7 @@
  */
 #include "analyze/frame_time.h"
 
+#include "analyze/detour.h"
 #include "analyze/host_cause.h"
 #include "base/group.h"
 #include "base/sort.h"
@@ -23,6 +24,7 @@ struct frame {
 	uint32_t
 		own; /* the innermost one of the program itself, from here outwards; ASSAY_NO_ROW */
 	assay_why cause;
+	unsigned way; /* through libraries: the innermost, from here outwards; assay_detours */
 	int64_t time; /* of the cause, in this frame and in no other inside it */
 };
 
@@ -35,7 +37,7 @@ struct sweep {
 	const assay_run *run;
 	assay_why cause;
 	assay_arena scratch;
-	assay_by_name is_own;
+	assay_by_name is_own, way;
 	assay_vec(struct piece) pieces; /* by time, for gaps of a device follow each other */
 	struct piece *piece;            /* the same by thread, then time */
 	size_t *first;                  /* of a track: where its pieces begin there */
@@ -104,14 +106,18 @@ static void close_frames(struct sweep *s, int64_t now)
 static void open_frame(struct sweep *s, uint32_t row)
 {
 	const assay_host_table *h = &s->run->part.t.host;
-	struct frame f = {
-		.row = row, .up = s->open, .own = ASSAY_NO_ROW, .cause = ASSAY_WHY_HOST_PYTHON};
+	struct frame f = {.row = row,
+			  .up = s->open,
+			  .own = ASSAY_NO_ROW,
+			  .cause = ASSAY_WHY_HOST_PYTHON,
+			  .way = assay_by_name_ask(&s->way, h->name[row])};
 	uint32_t place = (uint32_t)s->frames.n;
 	if (s->open != ASSAY_NO_ROW) {
 		const struct frame *up = &s->frames.p[s->open];
 		f.depth = up->depth + 1;
 		f.own = up->own;
 		f.cause = up->cause;
+		f.way = f.way == assay_detours ? up->way : f.way;
 	}
 	if (assay_by_name_ask(&s->is_own, h->name[row]))
 		f.own = place;
@@ -201,6 +207,19 @@ static assay_idle_name own_of(const struct sweep *s)
 	return assay_idle_tally_end(&tally);
 }
 
+static unsigned way_of(struct sweep *s)
+{
+	int64_t *time = assay_alloc(&s->scratch, (assay_detours + 1u) * sizeof *time);
+	unsigned best = assay_detours;
+	for (size_t i = 0; i < s->frames.n; i++)
+		time[s->frames.p[i].way] += s->frames.p[i].time;
+	for (unsigned k = 0; k < assay_detours; k++)
+		if (assay_detour_has_enough(time[k], s->all) &&
+		    (best == assay_detours || time[k] > time[best]))
+			best = k;
+	return best;
+}
+
 /* Frames get what those inside them have. */
 static void add_up(struct sweep *s)
 {
@@ -279,10 +298,11 @@ assay_frame_time assay_frame_time_of(const assay_run *run, const assay_window *w
 {
 	struct sweep s = {.run = run, .cause = (assay_why)cause};
 	s.is_own = assay_by_name_open(run, &s.scratch, assay_is_own_frame);
+	s.way = assay_by_name_open(run, &s.scratch, assay_detour_of_frame);
 	find_pieces(&s, w, cause);
 	if (s.pieces.n && run->part.t.frame.n)
 		sweep_frames(&s);
-	assay_frame_time out = {.all = s.all, .own = own_of(&s)};
+	assay_frame_time out = {.all = s.all, .own = own_of(&s), .way = way_of(&s)};
 	out.deepest = deepest_of(&s);
 	assay_vec_free(&s.pieces);
 	assay_vec_free(&s.frames);
@@ -313,10 +333,34 @@ TEST(time_of_a_cause_is_shared_out_over_the_frames_of_its_gap)
 	CHECK_EQ(f.own.time, 170 * 60 / 100 + 170 * 20 / 100);
 	CHECK(assay_str_is(assay_text(run, f.deepest.name), "<built-in method correlate>"));
 	CHECK_EQ(f.deepest.time, 170 * 60 / 100);
+	CHECK_EQ(f.way, assay_detours);
 	CHECK_EQ(assay_frame_time_of(run, &w, ASSAY_WHY_HOST_PYTHON).all, 0);
 	t->gap_part.cause[gap] = ASSAY_WHY_HOST_PYTHON; /* what is not in the loader */
 	f = assay_frame_time_of(run, &w, ASSAY_WHY_HOST_PYTHON);
 	CHECK(assay_str_is(assay_text(run, f.deepest.name), "train.py(1): main"));
 	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_way_through_libraries_has_a_third_of_the_time_or_says_nothing)
+{
+	for (int64_t print = 30; print <= 60; print += 30) {
+		assay_run *run = assay_run_new();
+		assay_tables *t = &run->part.t;
+		assay_window w = {.from = 0, .to = 1000};
+		assay_hand_host(run, ASSAY_HOST_PYTHON, "train.py(1): main", 0, 1000);
+		assay_hand_host(run, ASSAY_HOST_PYTHON, "torch/_tensor_str.py(700): _str", 60,
+				print);
+		assay_hand_host(run, ASSAY_HOST_PYTHON, "torch/_tensor.py(1): tolist", 61,
+				print - 2);
+		uint32_t launch =
+			assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 200, 10);
+		uint32_t gap = assay_hand_gap(run, ASSAY_WHY_HOST_PYTHON, 50, 150);
+		t->gap.gpu[gap] = assay_hand_gpu(run, "k", 220, 5, launch);
+		assay_add(t, ASSAY_T_frame);
+		assay_frame_time f = assay_frame_time_of(run, &w, ASSAY_WHY_HOST_PYTHON);
+		CHECK_EQ(f.way < assay_detours, print == 60);
+		assay_run_free(run);
+	}
 	return 0;
 }

@@ -24,6 +24,7 @@ struct telling {
 	bool first_use;     /* calls in which the runtime sets itself up */
 	uint32_t at;        /* own call; ASSAY_NO_ROW */
 	assay_sid library;  /* Python frame of a library with most of it; 0: none */
+	unsigned way;       /* of frames through libraries, or assay_detours */
 	assay_found f;
 };
 
@@ -407,6 +408,8 @@ static void look_at_operators(struct telling *s)
 static void tell_detour(struct telling *s)
 {
 	assay_detour way = assay_detour_of(s->run, s->c->w, s->cause);
+	if (!way.says && s->way < assay_detours)
+		way = assay_detour_number((uint8_t)s->way);
 	if (!way.says)
 		return;
 	s->f.fix = way.fix;
@@ -441,6 +444,7 @@ static void look_at_frames(struct telling *s)
 	if (!frame && s->cause != ASSAY_WHY_HOST_DATA)
 		return;
 	assay_frame_time of = assay_frame_time_of(run, s->c->w, s->cause);
+	s->way = of.way;
 	if (frame)
 		*where = (assay_where){0}; /* of one frame, which may have little */
 	if (of.own.time * 2 > of.all)
@@ -462,7 +466,7 @@ static bool is_spread(const struct telling *s)
 assay_idle_named assay_idle_tell(const assay_run *run, const assay_find_ctx *c,
 				 const assay_idle_cost *cost, assay_why cause, bool drained)
 {
-	struct telling s = {.run = run, .c = c, .cost = cost, .cause = cause};
+	struct telling s = {.run = run, .c = c, .cost = cost, .cause = cause, .way = assay_detours};
 	s.in = assay_idle_name_of(run, c->w, cause);
 	s.f = (assay_found){.id = assay_why_name[cause],
 			    .where = assay_idle_where(run, c->scratch, &s.in),
