@@ -533,14 +533,12 @@ static void find_all(void *search)
 
 assay_gap_search *assay_gaps_start(const assay_run *run, const assay_order *order)
 {
-	enum { ROWS_WORTH_A_THREAD = 20000 };
 	assay_arena arena = {0};
 	assay_gap_search *s = assay_alloc(&arena, sizeof *s);
-	unsigned threads = run->part.t.gpu.n < ROWS_WORTH_A_THREAD ? 1 : assay_run_threads(run);
 	*s = (assay_gap_search){.arena = arena, .order = order};
 	s->view = assay_run_view(run, &s->arena);
 	s->f.run = &s->view;
-	assay_beside_start(&s->beside, threads, find_all, s);
+	assay_beside_start(&s->beside, assay_run_threads_for(run, run->part.t.gpu.n), find_all, s);
 	return s;
 }
 

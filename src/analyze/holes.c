@@ -212,12 +212,11 @@ static void search_holes(void *search)
 
 void assay_hole_search_start(assay_hole_search *s, const assay_run *run, const assay_window *w)
 {
-	enum { ROWS_WORTH_A_THREAD = 20000 };
-	bool worth = run->part.t.host.n >= ROWS_WORTH_A_THREAD &&
-		     (double)w->cause[ASSAY_WHY_HOST_UNTRACED] >=
-			     assay_worth_saying * (double)assay_window_length(w);
+	bool worth = (double)w->cause[ASSAY_WHY_HOST_UNTRACED] >=
+		     assay_worth_saying * (double)assay_window_length(w);
+	unsigned threads = worth ? assay_run_threads_for(run, run->part.t.host.n) : 1;
 	*s = (assay_hole_search){.run = run, .w = w};
-	assay_beside_start(&s->beside, worth ? assay_run_threads(run) : 1, search_holes, s);
+	assay_beside_start(&s->beside, threads, search_holes, s);
 }
 
 const assay_holes *assay_hole_search_found(assay_hole_search *s)

@@ -10,7 +10,7 @@
 
 /* So much work stands for all, but of large steps at least so many: a host may run ahead of its
  * device by some of them. */
-enum { ENOUGH_STEPS = 8, ENOUGH_WORK = 20000 };
+enum { ENOUGH_STEPS = 8, ENOUGH_WORK = 8192 };
 
 struct assay_worth {
 	assay_arena arena;
@@ -147,14 +147,11 @@ static bool is_usable(assay_worth *w)
 
 assay_worth *assay_worth_open(const assay_run *run, const assay_window *window)
 {
-	enum { ROWS_WORTH_A_THREAD = 20000 };
 	assay_arena arena = {0};
 	assay_worth *w = assay_alloc(&arena, sizeof *w);
 	*w = (assay_worth){.arena = arena, .window = *window};
 	w->run = assay_run_view(run, &w->arena);
-	assay_beside_start(&w->maker,
-			   run->part.t.host.n < ROWS_WORTH_A_THREAD ? 1 : assay_run_threads(run),
-			   run_maker, w);
+	assay_beside_start(&w->maker, assay_run_threads_for(run, run->part.t.host.n), run_maker, w);
 	return w;
 }
 
@@ -354,8 +351,8 @@ TEST(many_steps_or_much_work_stand_for_all)
 {
 	assay_window w = {.from = 1000, .to = 7400, .steps = 64};
 	CHECK_EQ(enough_until(&w), 7400);
-	w.events[ASSAY_CLASS_COMPUTE] = 20000;
-	w.events[ASSAY_CLASS_COPY] = 5599; /* 400 a step: of 50 steps there is enough */
+	w.events[ASSAY_CLASS_COMPUTE] = 8000;
+	w.events[ASSAY_CLASS_COPY] = 2484; /* 164 a step: of 50 steps there is enough */
 	CHECK_EQ(enough_until(&w), 1000 + 50 * 100);
 	w.events[ASSAY_CLASS_COMPUTE] = 1000000; /* but never less than 8 */
 	CHECK_EQ(enough_until(&w), 1000 + 8 * 100);

@@ -102,16 +102,10 @@ static void find_places(void *arg)
 	assay_rule_names_free(&rules);
 }
 
-static unsigned threads_worth(const assay_run *run)
-{
-	enum { ROWS_WORTH_A_THREAD = 20000 };
-	return run->part.t.gpu.n < ROWS_WORTH_A_THREAD ? 1 : assay_run_threads(run);
-}
-
 static void beside_start(struct beside_waits *b, assay_run *run, assay_halfway *out, bool walks)
 {
 	const assay_tables *t = &run->part.t;
-	unsigned threads = threads_worth(run);
+	unsigned threads = assay_run_threads_for(run, t->gpu.n);
 	*b = (struct beside_waits){.run = run, .out = out, .walks = walks};
 	b->view.part.t = *t;
 	b->view.part.strings = run->part.strings;
@@ -155,17 +149,34 @@ static bool needs_idle_time(assay_needs needs)
 	       needs != ASSAY_NEEDS_DERIVED;
 }
 
+/* Numbers and arguments of operators have told what they can when their work is known; only scopes
+ * and writers ask for them again. A sixth of all memory of a report may be theirs. */
+static bool drops_numbers(const assay_run *run)
+{
+	return run->lean && !assay_any_has_trait(run, ASSAY_TRAIT_PLANES);
+}
+
+static void drop_before_work(assay_op_table *op)
+{
+	assay_pages_free(op->external);
+	assay_pages_free(op->fwd_thread);
+	op->external = NULL;
+	op->fwd_thread = NULL;
+}
+
 /* gaps: NULL when nobody needs them. */
 static void explain_time(assay_run *run, const assay_report_opts *opts, assay_needs needs,
 			 const int64_t *since, assay_gap_search *gaps, assay_halfway *half)
 {
 	const assay_order *order = &half->order;
 	assay_step_times(run, order, since);
+	assay_calls(run, order);
+	if (needs > ASSAY_NEEDS_STEPS && drops_numbers(run))
+		drop_before_work(&run->part.t.op);
 	if (needs == ASSAY_NEEDS_FINDINGS)
 		start_worth(run, opts, half);
 	if (gaps)
 		assay_gaps_end(gaps, run);
-	assay_calls(run, order);
 	if (gaps)
 		assay_memory(run);
 }
@@ -230,21 +241,6 @@ static bool tell_part(assay_run *run, const assay_report_opts *opts, const char 
 	return true;
 }
 
-/* Numbers and arguments of operators have told what they can when their work is known; only scopes
- * and writers ask for them again. A sixth of all memory of a report may be theirs. */
-static bool drops_numbers(const assay_run *run)
-{
-	return run->lean && !assay_any_has_trait(run, ASSAY_TRAIT_PLANES);
-}
-
-static void drop_before_work(assay_op_table *op)
-{
-	assay_pages_free(op->external);
-	assay_pages_free(op->fwd_thread);
-	op->external = NULL;
-	op->fwd_thread = NULL;
-}
-
 static void drop_behind_work(assay_op_table *op, assay_host_table *host)
 {
 	assay_pages_free(op->seq);
@@ -297,7 +293,8 @@ static bool find_worth_changing(assay_run *run, const assay_report_opts *opts, a
 	assay_beside figures;
 	assay_finding_search *s =
 		assay_findings_start(run, &half->window, &half->order, half->worth, holes);
-	assay_beside_start(&figures, threads_worth(run), find_figures, &b);
+	assay_beside_start(&figures, assay_run_threads_for(run, run->part.t.gpu.n), find_figures,
+			   &b);
 	assay_findings_first(s);
 	assay_beside_join(&figures);
 	assay_findings_end(s, b.ok ? run : NULL);
@@ -346,8 +343,6 @@ bool assay_analyze_rest(assay_run *run, const assay_report_opts *opts, assay_nee
 		assay_ranks(run);
 	if (needs <= ASSAY_NEEDS_STEPS)
 		return true;
-	if (drops_numbers(run))
-		drop_before_work(&run->part.t.op);
 	return (needs == ASSAY_NEEDS_FINDINGS ? analyze_job : prepare_job)(run, opts, half, err);
 }
 

@@ -102,6 +102,14 @@ static void fail(void *arg)
 		pthread_mutex_unlock(&t->beginning);
 }
 
+static void hand_over(struct worker *w, uint64_t task)
+{
+	const assay_turns *job = w->turns->job;
+	wait_turn(w->turns, task);
+	bool go_on = job->hand_over(job->ctx, w->id, task);
+	end_turn(w->turns, !go_on);
+}
+
 static void run_worker(void *arg)
 {
 	struct worker *w = arg;
@@ -110,9 +118,8 @@ static void run_worker(void *arg)
 	assay_undo_add(&undo, fail, w);
 	for (uint64_t task; begin(w, &task);) {
 		job->work(job->ctx, w->id, task);
-		wait_turn(w->turns, task);
-		bool go_on = job->hand_over(job->ctx, w->id, task);
-		end_turn(w->turns, !go_on);
+		if (job->hand_over)
+			hand_over(w, task);
 		if (job->after)
 			job->after(job->ctx, w->id, task);
 	}
@@ -205,6 +212,23 @@ TEST(tasks_are_handed_over_in_order_by_any_number_of_threads)
 		CHECK_EQ(after, 500);
 		CHECK(threads == 0 || s.order == order);
 		order = s.order;
+	}
+	return 0;
+}
+
+TEST(tasks_that_nobody_hands_over_are_all_done)
+{
+	for (unsigned threads = 0; threads < 5; threads++) {
+		struct squares s = {.last = 40};
+		assay_turns_run(&(assay_turns){.tasks = 500,
+					       .threads = threads,
+					       .ctx = &s,
+					       .work = square,
+					       .after = count_task});
+		uint64_t after = 0;
+		for (unsigned i = 0; i < 5; i++)
+			after += s.after[i];
+		CHECK(after == 500 && !s.order);
 	}
 	return 0;
 }

@@ -19,7 +19,7 @@ typedef struct assay_turns {
 	/* At the same time as others; worker is below threads. */
 	void (*work)(void *ctx, unsigned worker, uint64_t task);
 	/* In the order of tasks, one at a time. False: it is over, and no task is begun any more;
-	 * those that were still come here. */
+	 * those that were still come here. Or NULL: nobody waits for another's turn. */
 	bool (*hand_over)(void *ctx, unsigned worker, uint64_t task);
 	/* After that, at the same time as others; or NULL. */
 	void (*after)(void *ctx, unsigned worker, uint64_t task);

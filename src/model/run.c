@@ -416,6 +416,12 @@ unsigned assay_run_threads(const assay_run *run)
 	return run->threads ? run->threads : assay_threads();
 }
 
+unsigned assay_run_threads_for(const assay_run *run, size_t rows)
+{
+	enum { ROWS_WORTH_A_THREAD = 20000 };
+	return rows < ROWS_WORTH_A_THREAD ? 1 : assay_run_threads(run);
+}
+
 void assay_run_hold(assay_run *run)
 {
 	atomic_fetch_add(&run->holds, 1);

@@ -57,6 +57,8 @@ struct assay_run {
 
 /* So many threads may be used for this run. */
 unsigned assay_run_threads(const assay_run *run);
+/* For work on so many rows: 1 where a thread would cost more than it saves. */
+unsigned assay_run_threads_for(const assay_run *run, size_t rows);
 
 /* Each hold wants an assay_run_free() of its own; the last one frees. Any thread may let go. */
 void assay_run_hold(assay_run *run);

@@ -6,6 +6,7 @@
  * negative. Ids an input gives stay as they are unless two inputs give the same one. */
 #include "resolve/scopes.h"
 
+#include "base/beside.h"
 #include "base/group.h"
 #include "base/sort.h"
 
@@ -338,6 +339,11 @@ static void free_all(scopes *s)
 	assay_vec_free(&s->marked_ops);
 }
 
+static void index_forward(void *arg)
+{
+	scopes_index_forward(arg);
+}
+
 void assay_scopes(assay_run *run, const assay_scope_opts *opts)
 {
 	scopes s = {.run = run, .t = &run->part.t, .opts = opts ? *opts : (assay_scope_opts){0}};
@@ -351,12 +357,14 @@ void assay_scopes(assay_run *run, const assay_scope_opts *opts)
 	t->scope.n = 0;
 	fill_rows(&s);
 	scopes_take_given(&s);
+	assay_beside forward;
+	assay_beside_start(&forward, assay_run_threads_for(run, t->host.n), index_forward, &s);
 	find_ends(&s);
-	scopes_index_forward(&s);
 	scopes_index_allocs(&s);
 	s.thread = assay_pages_grow(NULL, (t->track.n + 1) * sizeof *s.thread);
 	assay_threads_of_lines(run, s.thread);
 	order_rows(&s);
+	assay_beside_join(&forward);
 	walk_threads(&s);
 	if (!s.opts.exact)
 		scopes_hand_over(&s);

@@ -14,6 +14,7 @@
  *    counts once) lie in bursts that fulfil 2, 4 and 5, for one waiter or another.
  * 7. No other thread qualifies as the waiter of any part of the burst. */
 #include "base/sort.h"
+#include "base/turns.h"
 #include "model/hand_off.h"
 #include "resolve/scopes.h"
 
@@ -275,13 +276,26 @@ static void pay_out(scopes *s, const struct party *worker, const struct loan *lo
 	scopes_allocs_handed(s, worker->track, alloc, loan->from, loan->to, loan->scope);
 }
 
+static void look_at_party(void *handing_over, unsigned worker, uint64_t i)
+{
+	const handing *x = handing_over;
+	(void)worker;
+	look_at(x->s, &x->party.p[i]);
+}
+
+static void look_at_parties(handing *x)
+{
+	unsigned threads = assay_run_threads_for(x->s->run, x->s->t->host.n);
+	assay_turns_run(&(assay_turns){
+		.tasks = x->party.n, .threads = threads, .ctx = x, .work = look_at_party});
+}
+
 void scopes_hand_over(scopes *s)
 {
 	handing x = {.s = s};
 	if (give_roles(&x))
 		find_parties(&x);
-	for (size_t i = 0; i < x.party.n; i++)
-		look_at(s, &x.party.p[i]);
+	look_at_parties(&x);
 	for (size_t i = 0; i < x.party.n; i++) {
 		const struct party *worker = &x.party.p[i];
 		size_t row = s->first.p[worker->track], alloc = s->alloc_first.p[worker->track];
