@@ -365,7 +365,8 @@ static bool is_known(const struct lone *l, uint32_t gpu)
  * refused it for the shape. */
 static int64_t type_saved(const struct lone *l, assay_math math, int64_t ns)
 {
-	double full = l->rates->peak[math], cheap = l->rates->peak[ASSAY_MATH_TF32];
+	const double *peak = l->rates->peak;
+	double full = peak[math], cheap = peak[assay_rates_beside_fp32(peak)];
 	double stays = full > 0 && cheap > 0 ? full / cheap : 1;
 	stays = stays < 0.25 ? 0.25 : stays;
 	int64_t saved = (int64_t)((double)(ns - ASSAY_LEAST_KERNEL) * (1 - stays));

@@ -342,6 +342,33 @@ static const struct {
 	{"", "amd", "", -1, 0, ""},
 };
 
+assay_math assay_rates_beside_fp32(const double peak[ASSAY_MATH_COUNT])
+{
+	static const uint8_t by_choice[] = {ASSAY_MATH_TF32, ASSAY_MATH_BF16, ASSAY_MATH_FP16};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(by_choice); i++)
+		if (peak[by_choice[i]] > peak[ASSAY_MATH_FP32])
+			return (assay_math)by_choice[i];
+	return ASSAY_MATH_FP32;
+}
+
+TEST(where_there_is_no_tf32_a_half_type_is_cheaper_than_fp32)
+{
+	static const struct {
+		const char *name;
+		assay_math math;
+	} cases[] = {{"V100 SXM2", ASSAY_MATH_FP16},
+		     {"A100 80GB SXM", ASSAY_MATH_TF32},
+		     {"RTX 3080", ASSAY_MATH_BF16}, /* its tf32 is as fast as fp32 */
+		     {"MI210", ASSAY_MATH_BF16}};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++)
+		for (size_t d = 0; d < ASSAY_COUNT_OF(devices); d++)
+			if (!strcmp(devices[d].name, cases[i].name))
+				CHECK_EQ(assay_rates_beside_fp32(devices[d].peak), cases[i].math);
+	const double none[ASSAY_MATH_COUNT] = {0};
+	CHECK_EQ(assay_rates_beside_fp32(none), ASSAY_MATH_FP32);
+	return 0;
+}
+
 TEST(devices_are_known_by_name_or_by_numbers)
 {
 	assay_run *run = assay_run_new();

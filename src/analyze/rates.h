@@ -23,6 +23,10 @@ typedef struct assay_rates {
 bool assay_rates_find(assay_rates *out, assay_run *run, uint32_t device_time, const char *file,
 		      assay_err *err);
 
+/* The type for matrix products that keeps data in fp32 or costs the least precision, and is faster
+ * than fp32: tf32, else a half type. fp32 where the device has neither. */
+assay_math assay_rates_beside_fp32(const double peak[ASSAY_MATH_COUNT]);
+
 /* The highest peak of any device in the table. */
 double assay_rates_fastest(assay_math math);
 

@@ -2,6 +2,7 @@
  */
 #include "analyze/advice.h"
 #include "analyze/compute.h"
+#include "analyze/rates.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 
@@ -83,12 +84,44 @@ static const char *for_attention(const assay_run *run, const assay_find_ctx *c,
 		       : v->fix;
 }
 
+/* The type that the device has beside fp32, as far as its rates are known. */
+static assay_math beside_fp32(const assay_run *run)
+{
+	const assay_roof_table *r = &run->part.t.roof;
+	double peak[ASSAY_MATH_COUNT] = {0};
+	if (!r->n)
+		return ASSAY_MATH_FP32;
+	peak[ASSAY_MATH_FP32] = r->fp32[0];
+	peak[ASSAY_MATH_TF32] = r->tf32[0];
+	peak[ASSAY_MATH_BF16] = r->bf16[0];
+	peak[ASSAY_MATH_FP16] = r->fp16[0];
+	return assay_rates_beside_fp32(peak);
+}
+
+/* By the type that the device has, and who asks for the products. */
+static const char *const cheaper_type[][3] = {
+	[ASSAY_MATH_TF32] =
+		{"no precision=\"highest\"; jax.default_matmul_precision(\"tensorfloat32\"), or bfloat16 arrays",
+		 NULL,
+		 "tf32 as the math mode of the library (cublasSetMathMode; in PyTorch torch.set_float32_matmul_precision(\"high\")), or half types"},
+	[ASSAY_MATH_BF16] =
+		{"bfloat16 arrays: the device has no tf32 that is faster than fp32",
+		 "autocast(bfloat16): the device has no tf32 that is faster than fp32",
+		 "matrices in bfloat16, sums in fp32 (GemmEx; in PyTorch autocast(bfloat16)): the device has no tf32 that is faster than fp32"},
+	[ASSAY_MATH_FP16] =
+		{"float16 arrays with loss scaling: the device has neither tf32 nor bfloat16",
+		 "autocast(float16) with a GradScaler: the device has neither tf32 nor bfloat16",
+		 "matrices in float16, sums in fp32 (GemmEx; in PyTorch autocast(float16)): the device has neither tf32 nor bfloat16"},
+};
+
 static const char *for_fp32(const assay_run *run, const assay_find_ctx *c, const assay_advice *v)
 {
-	(void)run;
-	return c->framework == ASSAY_FRAMEWORK_JAX
-		       ? "no precision=\"highest\"; jax.default_matmul_precision(\"tensorfloat32\"), or bfloat16 arrays"
-		       : v->fix;
+	int asks = c->framework == ASSAY_FRAMEWORK_JAX   ? 0
+		   : c->framework == ASSAY_FRAMEWORK_ANY ? 2
+							 : 1;
+	assay_math other = beside_fp32(run);
+	const char *fix = cheaper_type[other == ASSAY_MATH_FP32 ? ASSAY_MATH_TF32 : other][asks];
+	return fix ? fix : v->fix;
 }
 
 static const char *for_layouts(const assay_run *run, const assay_find_ctx *c, const assay_advice *v)
@@ -167,6 +200,21 @@ TEST(remedies_are_for_work_that_the_program_has)
 	uint32_t k = assay_add(&run->part.t, ASSAY_T_kernel);
 	run->part.t.kernel.family[k] = ASSAY_FAMILY_CONV;
 	CHECK(!strcmp(remedy(run, ASSAY_ADVICE_LAYOUT, ASSAY_NO_ROW), "usual"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_cheaper_type_is_one_that_the_device_has)
+{
+	assay_run *run = assay_run_new();
+	uint32_t r = assay_add(&run->part.t, ASSAY_T_roof);
+	run->part.t.roof.fp32[r] = 15.7e12;
+	run->part.t.roof.fp16[r] = 125e12;
+	CHECK(strstr(remedy(run, ASSAY_ADVICE_FP32, ASSAY_NO_ROW), "autocast(float16)"));
+	run->part.t.roof.bf16[r] = 125e12;
+	CHECK(strstr(remedy(run, ASSAY_ADVICE_FP32, ASSAY_NO_ROW), "autocast(bfloat16)"));
+	run->part.t.roof.tf32[r] = 60e12;
+	CHECK(!strcmp(remedy(run, ASSAY_ADVICE_FP32, ASSAY_NO_ROW), "usual"));
 	assay_run_free(run);
 	return 0;
 }

@@ -190,8 +190,8 @@ static uint8_t usual_but_double(const struct useful *u)
 }
 
 /* The cheaper type that a call could have used: the half type that most matrix work of the run
- * uses, or tf32 where the device has it; of double precision what the others use. Never further
- * than that. */
+ * uses, or tf32 where the device has it, else what half type it has; of double precision what the
+ * others use. Never further than that. */
 static uint8_t cheaper(const struct useful *u, uint32_t shape)
 {
 	const assay_op_shape_table *s = &u->t->op_shape;
@@ -206,7 +206,7 @@ static uint8_t cheaper(const struct useful *u, uint32_t shape)
 		return math;
 	uint8_t other = math == ASSAY_MATH_FP64 ? usual_but_double(u)
 			: mostly_half           ? half_type
-						: ASSAY_MATH_TF32;
+						: assay_rates_beside_fp32(u->rates->peak);
 	return u->rates->peak[other] > u->rates->peak[math] ? other : math;
 }
 
