@@ -4,6 +4,7 @@
  * that is made in the loop, the programs have numbers of their own and one name. */
 #include "resolve/resolve.h"
 
+#include "base/group.h"
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
@@ -11,33 +12,45 @@
 
 enum { FEWEST = 3 };
 
-static const char executes[] = "XlaModule:#", compiles[] = "XlaCompile:#";
+/* Ranges of a recording begin so; in XLA's own profiles an execution's thunks are an operator of
+ * the host whose name ends so. */
+static const char executes[] = "XlaModule:#", compiles[] = "XlaCompile:#",
+		  thunks[] = ":XLA GPU module";
 
 typedef assay_vec(uint32_t) ranges;
+
+static bool is_wanted(assay_str name, uint8_t kind, const char *start)
+{
+	return kind == ASSAY_HOST_OP ? start == executes && assay_str_ends(name, thunks)
+				     : assay_is_range(kind) && assay_str_starts(name, start);
+}
 
 /* Ranges of all processes whose names begin so, by time. */
 static void find_ranges(const assay_run *run, const char *start, ranges *out)
 {
 	const assay_host_table *h = &run->part.t.host;
 	for (uint32_t i = 0; i < h->n; i++)
-		if (assay_is_range(h->kind[i]) && h->dur[i] > 0 &&
-		    assay_str_starts(assay_text(run, h->name[i]), start))
+		if (h->dur[i] > 0 && is_wanted(assay_text(run, h->name[i]), h->kind[i], start))
 			*assay_push(out) = i;
 	if (out->n)
 		assay_sort_rows(out->p, out->n, h->ts);
 }
 
-/* Those of one process; of ranges within ranges the outer ones. */
+/* Those of one process; of ranges within ranges of a thread the outer ones. */
 static void choose_outer(const assay_tables *t, const ranges *all, uint32_t group, ranges *out)
 {
-	int64_t end = INT64_MIN;
+	assay_arena scratch = {0};
+	int64_t *end = assay_alloc(&scratch, (t->track.n + 1) * sizeof *end);
+	for (size_t i = 0; i < t->track.n; i++)
+		end[i] = INT64_MIN;
 	for (size_t i = 0; i < all->n; i++) {
-		uint32_t row = all->p[i];
-		if (assay_track_group(t, t->host.track[row]) != group || t->host.ts[row] < end)
+		uint32_t row = all->p[i], track = t->host.track[row];
+		if (assay_track_group(t, track) != group || t->host.ts[row] < end[track])
 			continue;
-		end = assay_host_end(&t->host, row);
+		end[track] = assay_host_end(&t->host, row);
 		*assay_push(out) = row;
 	}
+	assay_arena_free(&scratch);
 }
 
 /* Drops the executions that begin while something is compiled. */
@@ -70,23 +83,28 @@ static assay_sid *programs_of(assay_run *run, const ranges *e, bool by_name, ass
 	return program;
 }
 
-/* By place: launches on the thread of each execution, from its begin to the next one's; those
- * before the first one are nobody's. */
+/* By place: launches inside each execution, on its thread. */
 static uint64_t *count_launches(const assay_tables *t, uint32_t group, const ranges *e,
 				assay_arena *a)
 {
 	uint64_t *n = assay_alloc(a, (e->n + 1) * sizeof *n);
+	size_t *first = assay_alloc(a, (t->track.n + 1) * sizeof *first);
+	uint32_t *track = assay_alloc(a, (e->n + 1) * sizeof *track);
+	uint32_t *place = assay_alloc(a, (e->n + 1) * sizeof *place);
 	int64_t *at = assay_alloc(a, (e->n + 1) * sizeof *at);
 	for (size_t i = 0; i < e->n; i++)
-		at[i] = t->host.ts[e->p[i]];
+		track[i] = t->host.track[e->p[i]];
+	assay_group_rows(place, first, NULL, e->n, track, t->track.n);
+	for (size_t i = 0; i < e->n; i++)
+		at[i] = t->host.ts[e->p[place[i]]];
 	for (uint32_t g = 0; g < t->launch.n; g++) {
 		uint32_t call = t->launch.host[g];
 		if (call == ASSAY_NO_ROW || assay_track_group(t, t->host.track[call]) != group)
 			continue;
-		size_t k = assay_count_until(at, sizeof *at, e->n, t->host.ts[call]);
-		if (k && t->host.track[e->p[k - 1]] == t->host.track[call] &&
-		    t->host.ts[call] < assay_host_end(&t->host, e->p[k - 1]))
-			n[k - 1]++;
+		size_t from = first[t->host.track[call]], to = first[t->host.track[call] + 1];
+		size_t k = assay_count_until(at + from, sizeof *at, to - from, t->host.ts[call]);
+		if (k && t->host.ts[call] < assay_host_end(&t->host, e->p[place[from + k - 1]]))
+			n[place[from + k - 1]]++;
 	}
 	return n;
 }
@@ -123,13 +141,32 @@ static assay_sid leading_program(const assay_sid *program, const uint64_t *launc
 	return best.times >= FEWEST && best.launches * 2 > all ? best.name : 0;
 }
 
+/* Where each device has a thread that executes the program for it, one thread's are enough: that of
+ * most executions. ASSAY_NO_ROW: there are no two such threads. */
+static uint32_t one_of_threads(const assay_tables *t, const ranges *e, const assay_sid *program,
+			       assay_sid leading)
+{
+	assay_arena scratch = {0};
+	size_t *times = assay_alloc(&scratch, (t->track.n + 1) * sizeof *times), threads = 0;
+	uint32_t best = ASSAY_NO_ROW;
+	for (size_t i = 0; i < e->n; i++)
+		times[t->host.track[e->p[i]]] += program[i] == leading;
+	for (uint32_t k = 0; k < t->track.n; k++) {
+		threads += times[k] >= FEWEST;
+		best = times[k] && (best == ASSAY_NO_ROW || times[k] > times[best]) ? k : best;
+	}
+	assay_arena_free(&scratch);
+	return threads > 1 ? best : ASSAY_NO_ROW;
+}
+
 static void add_steps(assay_run *run, uint32_t group, const ranges *e, const assay_sid *program,
 		      assay_sid leading)
 {
 	const assay_host_table *h = &run->part.t.host;
-	uint32_t before = ASSAY_NO_ROW;
+	uint32_t before = ASSAY_NO_ROW, thread = one_of_threads(&run->part.t, e, program, leading);
 	for (size_t i = 0; i < e->n; i++) {
-		if (program[i] != leading)
+		if (program[i] != leading ||
+		    (thread != ASSAY_NO_ROW && h->track[e->p[i]] != thread))
 			continue;
 		if (before != ASSAY_NO_ROW)
 			assay_step_add(run, group, h->ts[before], h->ts[e->p[i]], ASSAY_STEP_NEXT,
@@ -249,6 +286,31 @@ TEST(programs_compiled_in_every_step_are_steps_and_their_trials_are_none)
 	CHECK_EQ(s->n, 4);
 	CHECK(s->ts[0] == 850 && s->dur[0] == 1000 && s->dur[3] == 100);
 	CHECK(assay_str_is(assay_text(run, s->name[0]), "XlaModule:#hlo_module=jit_f"));
+	assay_run_free(run);
+	return 0;
+}
+
+/* A profile of XLA's own: for each of two devices a thread executes the program three times, and
+ * once in a while at times that do not overlap. */
+TEST(executions_of_several_devices_are_counted_on_one_thread)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	run->part.source = assay_add(t, ASSAY_T_source);
+	for (int64_t i = 0, at = 0; i < 4; i++, at += 1000)
+		for (int64_t k = 0; k < 2; k++) {
+			int64_t ts = at + 300 * k * (i == 1);
+			uint32_t e = assay_hand_host(run, ASSAY_HOST_OP, "jit_f:XLA GPU module", ts,
+						     200);
+			uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME,
+							"hipModuleLaunchKernel", ts + 5, 1);
+			t->host.track[e] = t->host.track[call] =
+				assay_thread_track(&run->part, 1, 10 + k);
+			assay_hand_gpu(run, "f", ts + 8, 50, call);
+		}
+	assay_program_steps(run);
+	CHECK_EQ(t->step.n, 4);
+	CHECK(t->step.ts[1] == 1000 && t->step.dur[1] == 1000 && t->step.dur[3] == 200);
 	assay_run_free(run);
 	return 0;
 }
