@@ -57,7 +57,7 @@ static const char *for_slow_products(const assay_run *run, const assay_find_ctx 
 	if (!fills_tiles(run, v->shape))
 		return v->fix;
 	return c->framework == ASSAY_FRAMEWORK_JAX
-		       ? "their sizes fill tiles already: other kernels for them (--xla_gpu_autotune_level=4), or several products of one kind as one larger product"
+		       ? "their sizes fill tiles already: other kernels for them (--xla_gpu_exhaustive_tiling_search=true), or several products of one kind as one larger product"
 	       : c->vendor == ASSAY_VENDOR_AMD
 		       ? "their sizes fill tiles already: other kernels for them (PYTORCH_TUNABLEOP_ENABLED=1, tuned tables of hipBLASLt or aiter)"
 		       : "their sizes fill tiles already: other kernels for them (torch.compile with mode=\"max-autotune\", a newer cuBLAS), or several products of one kind as one larger product";
