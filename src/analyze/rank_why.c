@@ -91,10 +91,13 @@ static void say_why(assay_rank_table *r, size_t i, const struct effort *own,
 static void name_hosts(assay_run *run, const assay_map *rank_of)
 {
 	assay_tables *t = &run->part.t;
+	bool told = true;
+	for (size_t i = 0; i < t->rank.n; i++)
+		told &= assay_machine_is_told_by_path(run, t->rank.source[i]);
 	for (size_t i = 0; i < t->rank.n; i++) {
 		assay_str host =
 			assay_machine_in_path(assay_text(run, t->source.path[t->rank.source[i]]));
-		t->rank.host[i] = host.n ? assay_intern(&run->part.strings, host) : 0;
+		t->rank.host[i] = told && host.n ? assay_intern(&run->part.strings, host) : 0;
 	}
 	for (size_t i = 0; i < t->meta.n; i++) {
 		assay_str host = assay_machine_in_fact(run, i);

@@ -30,6 +30,29 @@ assay_str assay_machine_in_path(assay_str path)
 	return (assay_str){name.p, at};
 }
 
+bool assay_machine_is_told_by_path(const assay_run *run, uint32_t group)
+{
+	assay_str path = assay_text(run, run->part.t.source.path[group]);
+	size_t machine = assay_machine_in_path(path).n;
+	const assay_track_table *t = &run->part.t.track;
+	assay_str name = assay_str_file(path);
+	size_t end = machine + 1;
+	bool threads = false;
+	int64_t pid;
+	while (end < name.n && assay_is_digit(name.p[end]))
+		end++;
+	if (!machine || !assay_str_i64((assay_str){name.p + machine + 1, end - machine - 1}, &pid))
+		return true;
+	for (uint32_t i = 0; i < t->n; i++) {
+		if (t->kind[i] != ASSAY_TRACK_THREAD || assay_track_group(&run->part.t, i) != group)
+			continue;
+		threads = true;
+		if (t->pid[i] == pid)
+			return true;
+	}
+	return !threads;
+}
+
 assay_str assay_machine_of(const assay_run *run, uint32_t group)
 {
 	const assay_tables *t = &run->part.t;
@@ -38,7 +61,9 @@ assay_str assay_machine_of(const assay_run *run, uint32_t group)
 		if (host.n && assay_group_of(t, t->meta.source[i]) == group)
 			return host;
 	}
-	return assay_machine_in_path(assay_text(run, t->source.path[group]));
+	assay_str path = assay_text(run, t->source.path[group]);
+	assay_str machine = assay_machine_in_path(path);
+	return assay_machine_is_told_by_path(run, group) ? machine : (assay_str){"", 0};
 }
 
 uint32_t assay_device_row(const assay_tables *t, uint32_t process, int64_t number)
@@ -129,6 +154,11 @@ TEST(a_machine_is_found_in_facts_and_in_file_names)
 	t->source.path[b] = assay_sid_of(run, "trace.json");
 	CHECK(assay_str_is(assay_machine_of(run, a), "node_7"));
 	CHECK(!assay_machine_of(run, b).n);
+	run->part.source = a;
+	assay_thread_track(&run->part, 4711, 1);
+	CHECK(!assay_machine_of(run, a).n); /* "worker7_step_12": no process of that number */
+	assay_thread_track(&run->part, 123, 1);
+	CHECK(assay_str_is(assay_machine_of(run, a), "node_7"));
 	CHECK(!assay_machine_in_path(ASSAY_S("rank_0.json")).n);
 	CHECK(!assay_machine_in_path(ASSAY_S("a_b.pt.trace.json")).n);
 	run->part.source = b;

@@ -8,6 +8,9 @@
 assay_str assay_machine_in_fact(const assay_run *run, size_t meta);
 /* torch's tensorboard handler calls its files HOST_PID.TIME.pt.trace.json. */
 assay_str assay_machine_in_path(assay_str path);
+/* Programs name their traces as they like: is the number behind it one of the process's own, as far
+ * as its threads are known? */
+bool assay_machine_is_told_by_path(const assay_run *run, uint32_t group);
 /* Of the source that stands for a process; nothing when it is not known. */
 assay_str assay_machine_of(const assay_run *run, uint32_t group);
 

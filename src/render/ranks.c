@@ -210,12 +210,18 @@ static const char *late_text(assay_printout *p, size_t i)
 			    assay_fmt_time(t, r->excess[i]));
 }
 
+static const char *rank_text(assay_printout *p, size_t i)
+{
+	int32_t rank = p->run->part.t.rank.rank[i];
+	return rank < 0 ? "-" : assay_printf(&p->scratch, "%d", rank);
+}
+
 static void print_rank_row(assay_printout *p, size_t i)
 {
 	const assay_rank_table *r = &p->run->part.t.rank;
 	char waited[ASSAY_FMT], caused[ASSAY_FMT], offset[ASSAY_FMT];
 	const char *late = late_text(p, i);
-	fprintf(p->out, "  %6d %8llu %5.0f%% %8s %8s %8s", r->rank[i],
+	fprintf(p->out, "  %6s %8llu %5.0f%% %8s %8s %8s", rank_text(p, i),
 		(unsigned long long)r->matched[i],
 		assay_percent((int64_t)r->last[i], (int64_t)r->matched[i]),
 		assay_fmt_time(waited, r->waited[i]), assay_fmt_time(caused, r->caused[i]),
@@ -334,7 +340,7 @@ static void print_heat(assay_printout *p)
 	if (many)
 		fprintf(p->out, " %10s %10s %10s  longest on", "least", "median", "most");
 	for (size_t k = 0; !many && k < r->n; k++)
-		fprintf(p->out, " %10d", r->rank[k]);
+		fprintf(p->out, " %10s", rank_text(p, k));
 	fprintf(p->out, "\n");
 	for (size_t i = 0; i < s->n; i++)
 		if (s->source[i] == r->source[0] && listed++ < most)
