@@ -217,12 +217,24 @@ static void gather_compiling(const assay_run *run, const assay_find_ctx *c, assa
 		compile->found.saved = whole;
 }
 
+/* Who computes on the host has to have read its input: where most of what lies behind blocking
+ * calls is that work, they are a part of it. */
+static void gather_computing(assay_idle_named *all, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < n; k++)
+			if (all[i].drained && all[k].computes && !all[i].found.follows &&
+			    !all[k].found.follows && all[k].found.total * 2 > all[i].found.total)
+				all[i].found.follows = all[k].found.id;
+}
+
 void assay_idle_gather(const assay_run *run, const assay_find_ctx *c, assay_idle_named *all,
 		       size_t n)
 {
 	prefer_places(run, c, all, n);
 	gather_places(run, c, all, n);
 	gather_gap(run, c, all, n);
+	gather_computing(all, n);
 	gather_compiling(run, c, all, n);
 	gather_alike(c, ASSAY_WHY_HOST_CPU_WAIT, all, n);
 	gather_alike(c, ASSAY_WHY_HOST_GIL, all, n);
@@ -387,5 +399,18 @@ TEST(waits_that_seem_to_be_for_the_lock_stand_below_the_largest_of_them)
 	gather_alike(&c, ASSAY_WHY_HOST_GIL, all, 3);
 	CHECK(all[0].found.follows && !all[1].found.follows && !all[2].found.follows);
 	CHECK_EQ(all[1].found.saved, 800);
+	return 0;
+}
+
+TEST(blocking_calls_stand_below_what_computes_on_the_host_behind_them)
+{
+	for (int64_t op = 50; op <= 51; op++) {
+		assay_idle_named all[] = {
+			{.found = {.id = "host_sync", .total = 100}, .drained = true},
+			{.found = {.id = "host_op", .total = op}, .computes = true}};
+		gather_computing(all, 2);
+		CHECK_EQ(all[0].found.follows != NULL, op == 51);
+		CHECK(!all[1].found.follows);
+	}
 	return 0;
 }

@@ -8,8 +8,10 @@
 typedef struct assay_idle_named {
 	assay_found found;
 	int cause;
-	uint32_t at; /* own call; ASSAY_NO_ROW */
-	bool leads;  /* the program could do without what is done there */
+	uint32_t at;   /* own call; ASSAY_NO_ROW */
+	bool leads;    /* the program could do without what is done there */
+	bool drained;  /* of gaps that blocking calls opened, whatever is done in them */
+	bool computes; /* operators that work on the host itself, and launch nothing meanwhile */
 	assay_place_time there;
 } assay_idle_named;
 

@@ -25,6 +25,7 @@ struct telling {
 	uint32_t at;        /* own call; ASSAY_NO_ROW */
 	assay_sid library;  /* Python frame of a library with most of it; 0: none */
 	unsigned way;       /* of frames through libraries, or assay_detours */
+	bool computes;      /* operators work on the host itself */
 	assay_found f;
 };
 
@@ -61,9 +62,22 @@ static assay_why finer_cause(assay_str frame)
 		{"<built-in function sleep", ASSAY_WHY_HOST_SLEEP},
 		{"_thread.lock", ASSAY_WHY_HOST_LOCK},
 		{"_thread.RLock", ASSAY_WHY_HOST_LOCK},
+		{"_queue.SimpleQueue", ASSAY_WHY_HOST_LOCK},
+		{"_multiprocessing.SemLock", ASSAY_WHY_HOST_LOCK},
+		{"<built-in function waitpid", ASSAY_WHY_HOST_CHILD},
 		{"of _io.", ASSAY_WHY_HOST_IO},
 		{"'_io.", ASSAY_WHY_HOST_IO},
 		{"_socket.socket", ASSAY_WHY_HOST_IO},
+		{" of socket object", ASSAY_WHY_HOST_IO},
+		{" of _ssl.", ASSAY_WHY_HOST_IO},
+		{" of sqlite3.", ASSAY_WHY_HOST_IO},
+		{"PyTorchFileWriter", ASSAY_WHY_HOST_IO},
+		{"PyTorchFileReader", ASSAY_WHY_HOST_IO},
+		{"<built-in function open>", ASSAY_WHY_HOST_IO},
+		{"<built-in function read>", ASSAY_WHY_HOST_IO},
+		{"<built-in function write>", ASSAY_WHY_HOST_IO},
+		{"<built-in function fsync>", ASSAY_WHY_HOST_IO},
+		{"<built-in function fromfile>", ASSAY_WHY_HOST_IO},
 		{"of select.", ASSAY_WHY_HOST_IO},
 		{"<built-in function select", ASSAY_WHY_HOST_IO},
 		{"<built-in function collect", ASSAY_WHY_HOST_GC},
@@ -390,6 +404,7 @@ static void look_at_operators(struct telling *s)
 	/* what happens once is first use */
 	if (!s->in.name || !s->c->steps || f->once || !compute_on_host(s))
 		return;
+	s->computes = true;
 	uint32_t outer =
 		s->in.time * 2 > f->total ? outermost_operator(h, s->in.row) : ASSAY_NO_ROW;
 	assay_str name = assay_text(s->run, outer != ASSAY_NO_ROW ? h->name[outer] : 0);
@@ -491,11 +506,36 @@ assay_idle_named assay_idle_tell(const assay_run *run, const assay_find_ctx *c,
 	if (cause == ASSAY_WHY_HOST_DATA && s.at != ASSAY_NO_ROW)
 		weigh_loader(&s);
 	say_what_to_do(&s);
-	assay_idle_named n = {.found = s.f, .cause = cause, .at = s.at};
+	assay_idle_named n = {.found = s.f,
+			      .cause = cause,
+			      .at = s.at,
+			      .drained = drained,
+			      .computes = s.computes};
 	assay_idle_named_look(run, c, &n);
 	if (cause == ASSAY_WHY_HOST_SYNC)
 		assay_idle_sync_tell(run, c, drained, &n);
 	return n;
+}
+
+TEST(functions_of_c_inside_python_say_what_a_thread_waited_for)
+{
+	static const struct {
+		const char *frame;
+		assay_why cause;
+	} cases[] = {
+		{"<built-in method recv_into of socket object at 0x7f40>", ASSAY_WHY_HOST_IO},
+		{"<built-in method read of _ssl._SSLSocket object at 0x7f40>", ASSAY_WHY_HOST_IO},
+		{"<built-in method write_record of torch._C.PyTorchFileWriter object at 0x7f>",
+		 ASSAY_WHY_HOST_IO},
+		{"<built-in method get of _queue.SimpleQueue object at 0x7f>", ASSAY_WHY_HOST_LOCK},
+		{"<built-in function waitpid>", ASSAY_WHY_HOST_CHILD},
+		{"<built-in function sleep>", ASSAY_WHY_HOST_SLEEP},
+		{"<built-in function readinto_my_way>", ASSAY_WHY_HOST_PYTHON},
+		{"socket.py(700): of socket object", ASSAY_WHY_HOST_PYTHON},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++)
+		CHECK_EQ(finer_cause(assay_str_of(cases[i].frame)), cases[i].cause);
+	return 0;
 }
 
 TEST(code_that_every_step_loads_is_made_for_sizes_that_change)
