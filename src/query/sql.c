@@ -104,6 +104,8 @@ static const char *nearest(const assay_sql *sql, const char *why, const char *te
 
 static bool fail(assay_sql *sql, assay_err *err, int rc, const char *text)
 {
+	if (rc == SQLITE_NOMEM) /* a callback may have left its memory to the run, which goes */
+		assay_oom(0);
 	const char *why = sql->db ? sqlite3_errmsg(sql->db) : sqlite3_errstr(rc);
 	int at = sql->db ? sqlite3_error_offset(sql->db) : -1;
 	if (rc == SQLITE_AUTH)

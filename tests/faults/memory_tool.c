@@ -290,9 +290,12 @@ static void do_arrow(struct job *j)
 
 static void do_sql(struct job *j)
 {
-	do_stream(j, NULL,
-		  "select k.name, count(*), sum(k.dur) from kernels k join gpu g on g.id = k.id "
-		  "where g.ts > 0 and k.name > 'a' group by k.name order by 3 desc");
+	do_stream(
+		j, NULL,
+		"select * from (select k.name, count(*), sum(k.dur) from kernels k join gpu g on g.id = k.id "
+		"where g.ts > 0 and k.name > 'a' group by k.name order by 3 desc) "
+		"union all select * from (select name, ts, dur from kernels order by dur desc, ts limit 5) "
+		"union all select * from (select distinct name, stream, 0 from kernels)");
 }
 
 /* Names of outputs end as the scenario does; without an ending it is a folder of tables. */

@@ -32,7 +32,7 @@ CALLS = [
     ("queries", [TRACE], 1, 11),
     ("diff", [TRACE], 1, 13),
     ("arrow", [TRACE], 1, 11),
-    ("sql", [TRACE], 1, 43),
+    ("sql", [TRACE], 1, 19),
     ("env", ["ROOT"], 1, 1),
     ("convert.json.gz", [TRACE], 1, 13),
     ("convert.json.zst", [TRACE], 1, 29),
