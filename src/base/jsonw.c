@@ -124,6 +124,18 @@ static size_t plain_run(assay_str s, size_t i)
 	return i - from;
 }
 
+/* The number of a character of at most three bytes, as JSON writes it. */
+static void put_code(assay_jsonw *w, const char *p, size_t n)
+{
+	const unsigned char *s = (const unsigned char *)p;
+	char text[8];
+	unsigned code = n == 3   ? (s[0] & 15u) << 12 | (s[1] & 63u) << 6 | (s[2] & 63u)
+			: n == 2 ? (s[0] & 31u) << 6 | (s[1] & 63u)
+				 : s[0];
+	snprintf(text, sizeof text, "\\u%04x", code);
+	put_z(w, code == '\n' ? "\\n" : code == '\t' ? "\\t" : code == '\r' ? "\\r" : text);
+}
+
 static void put_escaped(assay_jsonw *w, assay_str s)
 {
 	if (is_plain_text(s)) {
@@ -148,10 +160,8 @@ static void put_escaped(assay_jsonw *w, assay_str s)
 		size_t n = assay_utf8_len(s.p + i, s.n - i);
 		if (c == '"' || c == '\\') {
 			put(w, (char[2]){'\\', (char)c}, 2);
-		} else if (c < 0x20 || c == 0x7f) {
-			char buf[8];
-			snprintf(buf, sizeof buf, "\\u%04x", c);
-			put_z(w, c == '\n' ? "\\n" : c == '\t' ? "\\t" : c == '\r' ? "\\r" : buf);
+		} else if (assay_utf8_is_wild(s.p + i, n)) { /* JSON is read on terminals, too */
+			put_code(w, s.p + i, n);
 		} else if (!n) {
 			put_z(w, "\xef\xbf\xbd");
 			n = 1;
@@ -592,6 +602,16 @@ TEST(every_byte_is_written_the_same_wherever_it_stands)
 		}
 		assay_jsonw_free(&alone);
 	}
+	return 0;
+}
+
+TEST(text_commands_no_terminal_and_is_the_same_when_read)
+{
+	assay_jsonw w = {.compact = true};
+	put_escaped(&w, ASSAY_S("\x1b[m\x7f\xc2\x9b\xe2\x80\xae\xd8\x9c\xc3\xbc\xe2\x80\xa6\n"));
+	CHECK(assay_str_is((assay_str){w.out.p, w.out.n},
+			   "\"\\u001b[m\\u007f\\u009b\\u202e\\u061c\xc3\xbc\xe2\x80\xa6\\n\""));
+	assay_jsonw_free(&w);
 	return 0;
 }
 

@@ -85,9 +85,7 @@ bool assay_utf8_valid(assay_str s)
 	return true;
 }
 
-/* ESC and its relatives command a terminal; marks of direction show text in another order than it
- * has (https://trojansource.codes). */
-static bool is_wild(const char *p, size_t len)
+bool assay_utf8_is_wild(const char *p, size_t len)
 {
 	const unsigned char *s = (const unsigned char *)p;
 	if (len == 1)
@@ -106,7 +104,7 @@ size_t assay_utf8_tame(char *s, size_t n)
 	size_t to = 0;
 	for (size_t i = 0, len; i < n; i += len ? len : 1) {
 		len = assay_utf8_len(s + i, n - i);
-		if (!len || is_wild(s + i, len)) {
+		if (!len || assay_utf8_is_wild(s + i, len)) {
 			s[to++] = '?';
 			continue;
 		}

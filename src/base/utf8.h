@@ -59,9 +59,12 @@ size_t assay_utf8_next(const char *text, size_t n, size_t *columns);
 size_t assay_utf8_fitting(assay_str s, size_t columns);
 
 bool assay_utf8_valid(assay_str s);
-/* Text that can do nothing to a terminal, in place: controls (C0, DEL, C1), characters that turn
- * the direction of writing or end a line, and bytes of no character become '?'. Returns its length.
+/* ESC and its relatives (C0, DEL, C1) command a terminal; marks of direction and ends of lines show
+ * text in another order than it has (https://trojansource.codes). Of a character of so many bytes.
  */
+bool assay_utf8_is_wild(const char *p, size_t len);
+/* Text that can do nothing to a terminal, in place: wild characters and bytes of no character
+ * become '?'. Returns its length. */
 size_t assay_utf8_tame(char *s, size_t n);
 /* The text itself when it is valid, else a copy in which every byte of no character is U+FFFD. */
 assay_str assay_utf8_repair(assay_arena *a, assay_str s);
