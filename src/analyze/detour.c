@@ -9,7 +9,7 @@ static const struct row {
 	assay_why cause; /* ASSAY_WHY_COUNT: any */
 	const char *path;
 	const char *function; /* its last words; "": any */
-	enum { NEEDED, GOES, OWN } work;
+	enum { NEEDED, GOES, OWN, LOADER } work;
 	assay_detour way;
 } rows[] = {
 #define DETOUR_AS(cause, path, function, as, says, fix)                                            \
@@ -70,8 +70,7 @@ unsigned assay_detour_of_frame(assay_str frame)
 	if (open <= 0 || close < open)
 		return NONE;
 	assay_str function = {frame.p + close + 3, frame.n - (size_t)close - 3};
-	uint8_t r = row_of((assay_str){frame.p, (size_t)open}, function, ASSAY_WHY_COUNT);
-	return r != NONE && rows[r].work == OWN ? NONE : r;
+	return row_of((assay_str){frame.p, (size_t)open}, function, ASSAY_WHY_COUNT);
 }
 
 bool assay_detour_has_enough(int64_t time, int64_t all)
@@ -86,6 +85,25 @@ uint8_t assay_detour_by_checkpoints(void)
 		      ASSAY_WHY_COUNT);
 }
 
+/* A frame's own way inside that of its caller. A loader's workers are other processes, which is
+ * nothing to be cured. */
+static uint8_t inside(uint8_t caller, uint8_t own)
+{
+	bool of_loader = caller != NONE && own != NONE && rows[caller].work == LOADER &&
+			 rows[own].way.as == ASSAY_WHY_HOST_DATA;
+	return own == NONE || of_loader ? caller : own;
+}
+
+unsigned assay_detour_inside(unsigned caller, unsigned own)
+{
+	return inside((uint8_t)caller, (uint8_t)own);
+}
+
+bool assay_detour_says(unsigned way)
+{
+	return way < ROWS && rows[way].way.says;
+}
+
 const uint8_t *assay_detours_of_stacks(const assay_run *run, assay_why cause, assay_arena *a)
 {
 	const assay_tables *t = &run->part.t;
@@ -95,9 +113,7 @@ const uint8_t *assay_detours_of_stacks(const assay_run *run, assay_why cause, as
 				 assay_text(run, t->code.function[i]), cause);
 	for (uint32_t s = 0; s < t->stack.n; s++) { /* callers come before */
 		uint32_t caller = t->stack.caller[s];
-		stack[s] = code[t->stack.code[s]];
-		if (stack[s] == NONE && caller < s)
-			stack[s] = stack[caller];
+		stack[s] = inside(caller < s ? stack[caller] : NONE, code[t->stack.code[s]]);
 	}
 	return stack;
 }
@@ -134,7 +150,7 @@ assay_detour assay_detour_of(const assay_run *run, const assay_window *w, assay_
 		way = way == NONE && calls != ASSAY_NO_ROW ? of[calls] : way;
 		if (way == NONE && cause == ASSAY_WHY_HOST_COMPILE && is_cut(run, calls))
 			continue;
-		way = way != NONE && rows[way].work == OWN ? NONE : way;
+		way = assay_detour_says(way) ? way : NONE;
 		all += p->dur[i];
 		time[way] += p->dur[i];
 		best = way != NONE && (best == NONE || time[way] > time[best]) ? way : best;
@@ -208,9 +224,42 @@ TEST(frames_of_a_trace_lead_through_libraries_too)
 	CHECK_EQ(assay_detour_of_frame(ASSAY_S("copy.py(61): copy")), assay_detours);
 	CHECK(assay_detour_of_frame(ASSAY_S("copy.py(128): deepcopy")) < assay_detours);
 	CHECK_EQ(assay_detour_of_frame(ASSAY_S("<built-in method item of Tensor>")), assay_detours);
-	CHECK_EQ(assay_detour_of_frame(
-			 ASSAY_S("torch/autograd/graph.py(824): _engine_run_backward")),
-		 assay_detours);
+	return 0;
+}
+
+/* What the ways of these frames, the outer ones first, come to. */
+static const char *said_of(const char *const *frame, size_t n)
+{
+	unsigned way = NONE;
+	for (size_t i = 0; i < n; i++)
+		way = assay_detour_inside(way, assay_detour_of_frame(assay_str_of(frame[i])));
+	return assay_detour_says(way) ? rows[way].way.says : "";
+}
+
+TEST(what_is_around_a_loader_or_a_process_says_nothing_of_what_is_done_there)
+{
+	static const char *const bar[] = {"tqdm/std.py(1181): __iter__",
+					  "torch/utils/data/dataloader.py(630): __next__",
+					  "multiprocessing/queues.py(113): get"},
+				 *const photo[] = {"tqdm/std.py(1181): __iter__",
+						   "torch/utils/data/_utils/fetch.py(52): fetch",
+						   "photos.py(9): __getitem__",
+						   "PIL/Image.py(2215): resize"},
+				 *const child[] = {"multiprocessing/popen_fork.py(66): _launch",
+						   "multiprocessing/process.py(314): _bootstrap",
+						   "multiprocessing/process.py(108): run",
+						   "train.py(3): main"},
+				 *const start[] = {"train.py(3): main",
+						   "multiprocessing/process.py(121): start",
+						   "multiprocessing/popen_fork.py(66): _launch"},
+				 *const queue[] = {"train.py(3): main",
+						   "multiprocessing/queues.py(113): get"};
+	CHECK(!*said_of(bar, 2) && !*said_of(bar, 3));
+	CHECK(assay_str_starts(assay_str_of(said_of(photo, 4)), "images are"));
+	CHECK(!*said_of(photo, 3));
+	CHECK(!*said_of(child, 4));
+	CHECK(assay_str_starts(assay_str_of(said_of(start, 3)), "processes are started"));
+	CHECK(assay_str_starts(assay_str_of(said_of(queue, 2)), "a batch comes"));
 	return 0;
 }
 

@@ -22,6 +22,10 @@ assay_detour assay_detour_number(uint8_t way);
 /* The one that a Python frame of a trace, "file(line): function", leads through; assay_detours:
  * none with a cure for whatever cause. */
 unsigned assay_detour_of_frame(assay_str frame);
+/* Of a frame, from its caller's and its own. */
+unsigned assay_detour_inside(unsigned caller, unsigned own);
+/* Has it anything to say? */
+bool assay_detour_says(unsigned way);
 /* Enough of a cause's time for a way to speak for it. */
 bool assay_detour_has_enough(int64_t time, int64_t all);
 

@@ -117,7 +117,7 @@ static void open_frame(struct sweep *s, uint32_t row)
 		f.depth = up->depth + 1;
 		f.own = up->own;
 		f.cause = up->cause;
-		f.way = f.way == assay_detours ? up->way : f.way;
+		f.way = assay_detour_inside(up->way, f.way);
 	}
 	if (assay_by_name_ask(&s->is_own, h->name[row]))
 		f.own = place;
@@ -214,7 +214,7 @@ static unsigned way_of(struct sweep *s)
 	for (size_t i = 0; i < s->frames.n; i++)
 		time[s->frames.p[i].way] += s->frames.p[i].time;
 	for (unsigned k = 0; k < assay_detours; k++)
-		if (assay_detour_has_enough(time[k], s->all) &&
+		if (assay_detour_says(k) && assay_detour_has_enough(time[k], s->all) &&
 		    (best == assay_detours || time[k] > time[best]))
 			best = k;
 	return best;

@@ -46,6 +46,17 @@ class Machine:
         if inner:
             self.row("python_function", inner, begin + 500, dur - 1000, **{"Python id": mine + 1, "Python parent id": mine})
 
+    def nested(self, names, dur):
+        """Frames inside one another, the outer ones first."""
+        begin, parent, edge = self.now, self.frames[-1] if self.frames else None, 300
+        for depth, name in enumerate(names):
+            mine = self.frame_id
+            self.frame_id += 1
+            self.row("python_function", name, begin + depth * edge, dur - 2 * depth * edge,
+                     **{"Python id": mine, "Python parent id": parent})
+            parent = mine
+        self.now += dur
+
     def unseen(self, dur):
         """Nothing that a profiler without stacks would see."""
         self.stacks = False

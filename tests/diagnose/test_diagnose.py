@@ -19,6 +19,10 @@ ROUNDS = int(os.environ.get("ROUNDS", "2"))
 STEPS = 10
 
 
+def busy(p):
+    return p["layers"] * p["kernel"] * 0.63
+
+
 def model(m, p):
     for i in range(p["layers"]):
         m.op(("mm", "gelu", "add")[i % 3], p["kernel"] * (1, 0.5, 0.4)[i % 3])
@@ -198,6 +202,63 @@ def python_code(function, inner=None):
             m.sync()
         return body
     return make
+
+
+def frames(*names):
+    """The program's own function in libraries, or libraries in it."""
+    def make(rng):
+        p = usual(rng)
+        dur = int(busy(p) * rng.uniform(0.5, 3))
+
+        def body(m, bad):
+            if bad:
+                m.nested(names, dur)
+            model(m, p)
+            m.sync()
+        return body
+    return make
+
+
+LOADER = ("tqdm/std.py(1181): __iter__", "torch/utils/data/dataloader.py(630): __next__",
+          "torch/utils/data/dataloader.py(1293): _get_data", "torch/utils/data/dataloader.py(1131): _try_get_data",
+          "multiprocessing/queues.py(113): get", "multiprocessing/connection.py(257): poll",
+          "<built-in method poll of select.poll object at 0x7f>")
+PROCESS = ("multiprocessing/spawn.py(129): spawn_main", "multiprocessing/process.py(314): _bootstrap",
+           "multiprocessing/process.py(108): run", "torch/multiprocessing/spawn.py(75): _wrap", "train.py(12): edit_distance")
+DOWNLOAD = ("train.py(12): fetch", "requests/api.py(62): get", "urllib3/connectionpool.py(590): urlopen",
+            "socket.py(700): readinto", "<built-in method recv_into of socket object at 0x7f>")
+IMAGES = ("train.py(12): prepare", "transformers/image_processing_utils.py(40): __call__",
+          "transformers/models/vit/image_processing_vit.py(235): preprocess", "transformers/image_transforms.py(390): normalize")
+
+
+def host_optimizer(rng):
+    """Gradients are read back, the update is computed on the host."""
+    p = usual(rng)
+    cpu = int(busy(p) * rng.uniform(0.6, 2)) + 1200000
+
+    def body(m, bad):
+        model(m, p)
+        m.copy(1 << 20, to="DtoH", wait=True)
+        if bad:
+            begin = m.now
+            m.now += cpu
+            m.row("cpu_op", "aten::_fused_adam_", begin, cpu)
+        m.copy(1 << 20)
+        m.sync()
+    return body
+
+
+def slow_launches(rng):
+    """A host that is slow with each of many operators, or one kernel for all of them."""
+    count, kernel, host = rng.randint(60, 200), rng.randint(3000, 8000), rng.randint(60, 140) * 1000
+
+    def body(m, bad):
+        m.unseen(2000)
+        for _ in range(count if bad else 0):
+            m.op("add", kernel, before=int(host * m.rng.uniform(0.6, 1.4)), behind=int(host * 0.3))
+        if not bad:
+            m.op("add", count * kernel)
+    return body
 
 
 def compile_in_loop(rng):
@@ -526,6 +587,12 @@ CLASSES = {
                     ["host_io", "host_python"], "checkpoint"),
     "lock": (python_code("flush_log", "<built-in method acquire of _thread.lock object at 0x7f>"), ["host_lock", "host_python"],
              "flush_log"),
+    "loader_workers": (frames(*LOADER), ["host_data"], "more loader workers"),
+    "spawned_process": (frames(*PROCESS), ["host_python"], "edit_distance.*move Python work out of the step"),
+    "download": (frames(*DOWNLOAD), ["host_io"], "fetch.*fetch ahead"),
+    "image_processor": (frames(*IMAGES), ["host_python", "host_data"], "prepare.*loader workers"),
+    "host_optimizer": (host_optimizer, ["host_op"], "_fused_adam_.*compute on the host"),
+    "slow_launches": (slow_launches, ["host_op", "launch_call"], "one short kernel at a time"),
     "compile_in_loop": (compile_in_loop, ["host_compile"], "compile"),
     "serial_streams": (serial_streams(True), ["serial_streams"], "StreamWaitEvent"),
     "unseen_waits": (serial_streams(False), ["serial_streams"], "is not recorded"),
