@@ -42,6 +42,13 @@ function inOrder(columns) {
 	return lead ? [lead, ...columns.filter((c) => c !== lead)] : columns;
 }
 
+// Names give way where columns would be out of view.
+function makeRoom(table) {
+	const scroll = table.querySelector(".scroll");
+	table.classList.remove("tight");
+	table.classList.toggle("tight", scroll.scrollWidth > scroll.clientWidth);
+}
+
 // columns: [{ title, value(row) for sorting, show(row) text or node, number, wide: takes the room, words: sentences that wrap,
 // name: one line, cut in its middle; minor: not in narrow windows; spare: not in a narrow dock;
 // plain: [[head, value(row)], ...] for CSV, else the text }]; those that are empty in every row are left out.
@@ -100,6 +107,7 @@ export function makeTable(all, rows, options = {}) {
 			el("table", {}, options.caption ? el("caption", {}, options.caption) : null,
 				el("thead", {}, el("tr", {}, ...heads)), body)),
 		more);
+	new ResizeObserver(() => makeRoom(made)).observe(made.querySelector(".scroll"));
 	const tell = () => made.dispatchEvent(new Event("change", { bubbles: true }));
 	return Object.assign(made, {
 		// "COLUMN,up,FILTER" for the address, "" as it was at first

@@ -24,7 +24,7 @@ NAMES = {
     Command.FIND_ELEMENT: "FindElement", Command.FIND_ELEMENTS: "FindElements", Command.CLICK_ELEMENT: "ElementClick", Command.CLEAR_ELEMENT: "ElementClear",
     Command.SEND_KEYS_TO_ELEMENT: "ElementSendKeys", Command.GET_ELEMENT_TEXT: "GetElementText", Command.GET_ELEMENT_RECT: "GetElementRect",
     Command.W3C_GET_ACTIVE_ELEMENT: "GetActiveElement", Command.W3C_ACTIONS: "PerformActions", Command.W3C_CLEAR_ACTIONS: "ReleaseActions",
-    Command.SWITCH_TO_FRAME: "SwitchToFrame",
+    Command.SWITCH_TO_FRAME: "SwitchToFrame", Command.SET_WINDOW_RECT: "SetWindowRect",
 }
 
 

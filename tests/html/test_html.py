@@ -333,10 +333,27 @@ def check_colours(driver):
     driver.execute_script("delete document.documentElement.dataset.theme")
 
 
+def check_room(driver, width):
+    """From 1280 pixels on all columns of all tables are in view."""
+    if width < 1280:
+        return
+    wide = driver.execute_async_script("""
+        const done = arguments[arguments.length - 1], frame = () => new Promise(requestAnimationFrame), out = [];
+        (async () => {
+            for (const s of assay.tabs.sections) {
+                assay.tabs.show(s.id);
+                await frame(); await frame();
+                out.push(...[...s.querySelectorAll(".scroll, .steps")].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => `${s.id}: ${e.scrollWidth} of ${e.clientWidth}`));
+            }
+            done(out);
+        })();""")
+    tap.ok(f"no table has to be moved sideways at {width} pixels", not wide, wide)
+
+
 def check_looks(folder):
     """Wide screens, small ones, dark and print: nothing wider than the window, nothing invisible."""
     page = folder / "demo.html"
-    for width in (390, 800, 1100, 1280, 3840):
+    for width in (390, 800, 1100, 1280, 1600, 1920, 3840):
         driver = browser(width, 1000)
         try:
             load(driver, page)
@@ -354,6 +371,7 @@ def check_looks(folder):
                 const tab = assay.tabs.tabs.at(-1).getBoundingClientRect(), heads = [...document.querySelectorAll("#kernels .table:has(input) th")].map((h) => h.textContent);
                 return [heads.indexOf("name") === 0, tab.left >= 0 && tab.right <= innerWidth];""")
             tap.ok(f"the name of a kernel stands first where the rest is out of view, and the open tab is in view, at {width} pixels", leads == (width <= 640) and seen, (leads, seen))
+            check_room(driver, width)
             before = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
             driver.execute_script("document.querySelector('header button').click()")
             after = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
