@@ -1,11 +1,11 @@
 // What lies in an area of lanes and time: by name, by class, and why devices were idle in it.
 import { countColumn, shareColumn, timeColumn } from "./columns.js";
-import { endsAfter, spanName } from "./data.js";
+import { causeName, causeOf, endsAfter, spanName } from "./data.js";
 import { el, swatch } from "./dom.js";
 import { callsIn, hasCalls, stacksIn } from "./flame.js";
 import { formatCount, formatMoment, formatTime, shortName } from "./format.js";
 import { lanesAround, walkNest } from "./nest.js";
-import { COLOURS } from "./palette.js";
+import { COLOURS, causeColour } from "./palette.js";
 import { makeTable } from "./tables.js";
 
 // Lanes that are shown and meet the band [y, y]; all for none.
@@ -17,27 +17,49 @@ export function lanesIn(timeline, band) {
 // What a span is, in a word: the family of a kernel, the kind of anything else, the cause of a gap.
 export function classOf(data, span) {
 	const kind = data.enums["span.kind"][data.kind[span]];
-	if (span >= data.first_gap && data.gap)
+	if (causeOf(data, span) >= 0)
 		return spanName(data, span);
 	data.familyOfText ??= new Map(Array.from({ length: data.kernel?.n ?? 0 }, (_, i) => [data.kernel.name[i], data.enums.family[data.kernel.family[i]]]));
 	return kind === "kernel" ? data.familyOfText.get(data.name[span]) ?? kind : kind.replaceAll("_", " ");
 }
 
-// Sums by name over [from, to) of some lanes; what reaches over an edge counts with its part inside.
-// Self: without what runs inside it on the same thread, in whatever lane.
-export function sumByName({ data }, lanes, from, to) {
-	const { start, dur, name, kind } = data, sums = new Map(), chosen = new Set(lanes), nests = new Set();
-	const add = (i, inside) => {
-		const gap = i >= data.first_gap && !!data.gap, part = Math.min(to, start[i] + dur[i]) - Math.max(from, start[i]);
-		const key = gap ? -1 - data.gap.cause[data.gapOfSpan[i - data.first_gap]] : name[i] * 256 + kind[i];
-		let sum = sums.get(key);
+// Sums by key, each { span: the longest, cause: of idle time, else -1, count, total, self }.
+class Sums extends Map {
+	add(key, span, cause, total, inside, length) {
+		let sum = this.get(key);
 		if (!sum)
-			sums.set(key, sum = { span: i, count: 0, total: 0, self: 0, gap });
+			this.set(key, sum = { span, cause, longest: 0, count: 0, total: 0, self: 0 });
 		sum.count++;
-		sum.total += part;
-		sum.self += part - inside;
-		if (dur[i] > dur[sum.span])
-			sum.span = i;
+		sum.total += total;
+		sum.self += total - inside;
+		if (length > sum.longest)
+			[sum.span, sum.longest] = [span, length];
+	}
+}
+
+export function rowName(data, r) {
+	return r.cause >= 0 ? causeName(data, r.cause) : spanName(data, r.span);
+}
+
+export function rowClass(data, r) {
+	return r.cause >= 0 ? causeName(data, r.cause) : classOf(data, r.span);
+}
+
+export function rowColour({ data, colour }, r) {
+	return r.cause >= 0 ? causeColour(data.enums.cause[r.cause]) : COLOURS[colour[r.span]];
+}
+
+// Sums by name over [from, to) of some lanes; what reaches over an edge counts with its part inside. A gap is the sum of its parts,
+// by cause. Self: without what runs inside it on the same thread, in whatever lane.
+export function sumByName({ data }, lanes, from, to) {
+	const { start, dur, name, kind, gap_part: part, partOfGap } = data, sums = new Sums(), chosen = new Set(lanes), nests = new Set();
+	const add = (i, inside) => {
+		const total = Math.min(to, start[i] + dur[i]) - Math.max(from, start[i]);
+		if (causeOf(data, i) < 0)
+			return sums.add(name[i] * 256 + kind[i], i, -1, total, inside, dur[i]);
+		const gap = data.gapOfSpan[i - data.first_gap];
+		for (let k = partOfGap[gap]; k < partOfGap[gap + 1]; k++)
+			sums.add(-1 - part.cause[k], i, part.cause[k], total * part.dur[k] / dur[i], 0, part.dur[k]);
 	};
 	for (const lane of lanes)
 		if (lanesAround(data, lane))
@@ -50,19 +72,13 @@ export function sumByName({ data }, lanes, from, to) {
 	return [...sums.values()];
 }
 
-// The same over marked spans, wherever they are.
-export function sumMarked(timeline) {
-	const { data, match } = timeline, sums = new Map();
-	for (let i = 0; i < match.hit.length; i++) {
-		if (!match.hit[i])
-			continue;
-		const key = data.name[i] * 256 + data.kind[i], sum = sums.get(key) ?? { span: i, count: 0, total: 0, self: 0, gap: i >= data.first_gap };
-		sums.set(key, sum);
-		sum.count++;
-		sum.total += data.dur[i];
-		sum.self += data.dur[i];
-		if (data.dur[i] > data.dur[sum.span])
-			sum.span = i;
+// The same over marked spans, wherever they are; a gap is of the cause it is marked for.
+export function sumMarked({ data, match: { hit } }) {
+	const sums = new Sums();
+	for (let i = 0; i < hit.length; i++) {
+		const cause = hit[i] ? causeOf(data, i) : -1;
+		if (hit[i])
+			sums.add(cause >= 0 ? -1 - cause : data.name[i] * 256 + data.kind[i], i, cause, data.dur[i], 0, data.dur[i]);
 	}
 	return [...sums.values()];
 }
@@ -77,33 +93,33 @@ const numberColumns = (rows, { average }) => [
 ];
 
 export function nameTable(timeline, rows, caption) {
-	const { data, colour } = timeline, href = (r) => `#${data.tag}span=${r.span}`;
+	const { data } = timeline, href = (r) => `#${data.tag}span=${r.span}`;
 	return makeTable([
 		...numberColumns(rows, { average: true }),
 		{
-			title: "name", name: true, value: (r) => spanName(data, r.span),
-			show: (r) => el("span", { title: spanName(data, r.span) }, swatch(COLOURS[colour[r.span]]), el("a", { href: href(r) }, shortName(spanName(data, r.span)))),
+			title: "name", name: true, value: (r) => rowName(data, r),
+			show: (r) => el("span", { title: rowName(data, r) }, swatch(rowColour(timeline, r)), el("a", { href: href(r) }, shortName(rowName(data, r)))),
 		},
 	], rows, { caption, rows: 12, sort: 1 });
 }
 
 function classTable(timeline, rows) {
-	const { data, colour } = timeline, sums = new Map();
+	const { data } = timeline, sums = new Map();
 	for (const r of rows) {
-		const name = classOf(data, r.span), sum = sums.get(name) ?? { name, span: r.span, count: 0, total: 0, self: 0 };
+		const name = rowClass(data, r), sum = sums.get(name) ?? { ...r, name, count: 0, total: 0, self: 0 };
 		sums.set(name, sum);
 		for (const key of ["count", "total", "self"])
 			sum[key] += r[key];
 	}
 	return makeTable([...numberColumns(rows, { average: false }),
-		{ title: "class", value: (r) => r.name, show: (r) => el("span.nowrap", {}, swatch(COLOURS[colour[r.span]]), r.name) },
+		{ title: "class", value: (r) => r.name, show: (r) => el("span.nowrap", {}, swatch(rowColour(timeline, r)), r.name) },
 	], [...sums.values()], { caption: "By class", rows: 12, sort: 1 });
 }
 
 // A time of lanes as tables.
 function areaTables(timeline, [from, to], band, title) {
 	const lanes = lanesIn(timeline, band), rows = sumByName(timeline, lanes, from, to);
-	const work = rows.filter((r) => !r.gap), idle = rows.filter((r) => r.gap);
+	const work = rows.filter((r) => r.cause < 0), idle = rows.filter((r) => r.cause >= 0);
 	const count = work.reduce((sum, r) => sum + r.count, 0);
 	return el("div.area", {},
 		el("h3.name", { title: "Shares are of the time of all events here, less what runs inside them." }, title, `${formatTime(to - from)} from ${formatMoment(from)}: ${formatCount(count)} events in ${formatCount(lanes.length)} lanes`),

@@ -2,14 +2,13 @@
 import { PARTS, bar, legend } from "./bars.js";
 import { pairColumn, timeColumn } from "./columns.js";
 import { choice, el, section, swatch } from "./dom.js";
-import { formatPercent, formatTime, runTitle, shortName, spaced, units } from "./format.js";
+import { formatMean, formatPercent, formatTime, runTitle, shortName, spaced, units } from "./format.js";
 import { CLASS_COLOURS, causeColour } from "./palette.js";
 import { makeTable } from "./tables.js";
 
 const NAMES = ["before", "after"];
 
 const timeOr = (ns) => ns === null ? "unknown" : formatTime(ns);
-const count = (n) => Number.isInteger(n) ? String(n) : n.toFixed(1);
 
 function changeText(d) {
 	return d.change_ns === null ? "" : `${d.change_ns > 0 ? "+" : ""}${formatTime(d.change_ns)}`;
@@ -22,7 +21,7 @@ function changeColumns(first) {
 		timeColumn("before", (d) => d.a_ns, { show: (d) => timeOr(d.a_ns) }),
 		timeColumn("after", (d) => d.b_ns, { show: (d) => timeOr(d.b_ns) }),
 		timeColumn("change", (d) => d.change_ns, { show: changeText }),
-		timeColumn("by chance up to", (d) => d.noise_ns, { show: (d) => timeOr(d.noise_ns) }),
+		timeColumn("by chance up to", (d) => d.noise_ns),
 		{ title: "verdict", value: (d) => d.real, show: (d) => d.real ? el("b", {}, d.verdict) : d.verdict ?? "" },
 	];
 }
@@ -83,6 +82,12 @@ function differentPrograms({ different_programs: different, common_gpu_share: sh
 		`kernels that both runs have take ${shares.map((share) => formatPercent(share, 1)).join(" and ")} of their GPU time.`));
 }
 
+// Then nothing that changes is told from what changes by chance.
+function oneStep({ steps }) {
+	const side = NAMES.filter((_, i) => steps[i] < 2);
+	return !side.length ? null : el("li", {}, el("p", {}, el("b", {}, "Large, not proven: "), `${side.join(" and ")} ${side.length > 1 ? "have" : "has"} fewer than two steps that count, so nothing says what changes by chance.`));
+}
+
 function largestChanges(changes, find) {
 	return !changes.length ? [] : [el("h3.name", {}, "Largest changes a step"),
 		el("ul.changes", {}, ...changes.map(([ns, text, tab, query]) => el("li", {}, el("b", {}, signedTime(ns)),
@@ -92,7 +97,7 @@ function largestChanges(changes, find) {
 export function compareFindings(diff, find) {
 	return el("aside.findings", { "aria-labelledby": "findings-title" },
 		el("h2", { id: "findings-title" }, "What changed"),
-		el("ol.verdicts", {}, el("li", {}, el("p.said", {}, el("b", {}, units(diff.sentence)))), differentPrograms(diff)),
+		el("ol.verdicts", {}, el("li", {}, el("p.said", {}, el("b", {}, units(diff.sentence)))), differentPrograms(diff), oneStep(diff)),
 		...largestChanges(changesOf(diff), find));
 }
 
@@ -136,8 +141,8 @@ export function compareBudget(diff) {
 export function compareWaits(diff) {
 	return !diff.waits.length ? null : section("waits", "Waits", makeTable([
 		...changeColumns([{ title: "kind", value: (d) => d.name, show: (d) => spaced(d.name) }]),
-		pairColumn("calls a step", (d) => d.a_count, (d) => d.b_count, count),
-		pairColumn("producer known", (d) => d.a_resolved, (d) => d.b_resolved, count),
+		pairColumn("calls a step", (d) => d.a_count, (d) => d.b_count, formatMean),
+		pairColumn("producer known", (d) => d.a_resolved, (d) => d.b_resolved, formatMean),
 	], diff.waits, { caption: "Time threads were blocked and streams held up, per step" }));
 }
 
@@ -169,7 +174,7 @@ export function compareCauses(diff) {
 export function compareKernels(diff, find) {
 	return section("kernels", "Kernels", makeTable([
 		...changeColumns([]),
-		pairColumn("launches a step", (d) => d.a_count, (d) => d.b_count, count),
+		pairColumn("launches a step", (d) => d.a_count, (d) => d.b_count, formatMean),
 		{ title: "kept", value: (d) => d.change, show: (d) => d.change === "changed" ? "" : d.change },
 		{
 			title: "name", wide: true, value: (d) => d.name,
@@ -181,7 +186,7 @@ export function compareKernels(diff, find) {
 export function compareOperators(diff, find) {
 	return !diff.ops?.length ? null : section("operators", "Operators", makeTable([
 		...changeColumns([]),
-		pairColumn("calls a step", (d) => d.a_count, (d) => d.b_count, count),
+		pairColumn("calls a step", (d) => d.a_count, (d) => d.b_count, formatMean),
 		{ title: "kept", value: (d) => d.change, show: (d) => d.change === "changed" ? "" : d.change },
 		{ title: "operator", name: true, value: (d) => d.name, show: (d) => el("span", {}, findButton(`name=${d.name}`, find), d.name) },
 	], diff.ops, { caption: "GPU time of operators per step, largest change first", search: "Filter operators" }));
@@ -209,7 +214,7 @@ export function byFunction(rows) {
 function codeTable(rows, find, what, caption) {
 	return !rows.length ? null : makeTable([
 		...changeColumns([]),
-		pairColumn(what, (d) => d.a_count, (d) => d.b_count, count),
+		pairColumn(what, (d) => d.a_count, (d) => d.b_count, formatMean),
 		{ title: "kept", value: (d) => d.change, show: (d) => d.change === "changed" ? "" : d.change },
 		{ title: "where", name: true, value: (d) => d.name, show: (d) => lineOf(d.name) ? el("button.plain", { type: "button", title: "all events of this line", onclick: () => find(`line=${lineOf(d.name)}`) }, d.name) : d.name },
 	], rows, { caption, search: "Filter lines" });

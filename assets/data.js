@@ -1,5 +1,5 @@
 // The page's data: JSON, and columns of numbers (docs/formats/html.md).
-import { keepLabels } from "./format.js";
+import { keepLabels, spaced } from "./format.js";
 
 // Columns that are kept small; the others become doubles, exact to 2^53.
 const TYPES = {
@@ -114,13 +114,18 @@ function tableOf(columns, name) {
 	return table.n ? table : null;
 }
 
-// Spans of gaps: of each gap its span, and when it was, which the table leaves out when all have one.
+// Spans of gaps: of each gap its span, its first part, and when it was, which the table leaves out when all have one.
 function placeGaps(data) {
-	const { gap, gapOfSpan, start, dur } = data;
+	const { gap, gap_part: part, gapOfSpan, start, dur } = data;
 	if (!gap)
 		return;
 	data.spanOfGap = new Float64Array(gap.n).fill(-1);
 	gapOfSpan.forEach((row, i) => { data.spanOfGap[row] = data.first_gap + i; });
+	data.partOfGap = new Uint32Array(gap.n + 1); // and behind the last one
+	for (let i = 0; i < (part?.n ?? 0); i++)
+		data.partOfGap[part.gap[i] + 1]++;
+	for (let i = 0; i < gap.n; i++)
+		data.partOfGap[i + 1] += data.partOfGap[i];
 	gap.ts ??= data.spanOfGap.map((span) => start[span]);
 	gap.dur ??= data.spanOfGap.map((span) => dur[span]);
 }
@@ -182,10 +187,18 @@ export function deviceName(data, d) {
 
 export const listed = (words) => words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 
+// Cause of a span of a gap lane, that which took most of it; -1 of every other span.
+export const causeOf = (data, span) => span >= data.first_gap && data.gap ? data.gap.cause[data.gapOfSpan[span - data.first_gap]] : -1;
+
+export function causeName(data, cause) {
+	return `idle: ${spaced(data.enums.cause[cause])}`;
+}
+
 // What each span of a gap lane is called: its cause.
 export function spanName(data, span) {
-	if (span >= data.first_gap && data.gap)
-		return "idle: " + data.enums.cause[data.gap.cause[data.gapOfSpan[span - data.first_gap]]].replaceAll("_", " ");
+	const cause = causeOf(data, span);
+	if (cause >= 0)
+		return causeName(data, cause);
 	return data.texts[data.name[span]] || "(no name)";
 }
 

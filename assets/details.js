@@ -3,7 +3,7 @@ import { chainArrows, chainList, waitsOf } from "./chains.js";
 import { copyButton } from "./copy.js";
 import { endsAfter, spanName } from "./data.js";
 import { el, elided } from "./dom.js";
-import { extremes, formatBytes, formatCount, formatMoment, formatNumber, formatPercent, formatTime, shortName } from "./format.js";
+import { extremes, formatBytes, formatCount, formatMoment, formatPercent, formatRate, formatTime, shortName } from "./format.js";
 import { sameName } from "./neighbours.js";
 import { lanesAround, spansAround } from "./nest.js";
 import { onPath } from "./path.js";
@@ -139,7 +139,7 @@ function operatorFacts(data, span) {
 	const shape = c.shape[call], busy = c.busy[call], host = c.host[call];
 	const has = (v) => Number.isFinite(v) && v > 0;
 	const name = shape >= 0 ? data.texts[s.name[shape]] : "";
-	const rate = shape >= 0 && has(s.flops[shape]) && busy > 0 ? `${formatNumber(s.flops[shape] / busy / 1e3)} TFLOP/s` : "";
+	const rate = shape >= 0 && has(s.flops[shape]) && busy > 0 ? formatRate(s.flops[shape] / busy * 1e9) : "";
 	const bound = shape >= 0 && s.bound[shape] ? `bound by ${data.enums.bound[s.bound[shape]]}` : "";
 	const least = shape >= 0 && has(s.bound_ns[shape]) && busy > 0 ? `${formatTime(s.bound_ns[shape])} at best, ${formatPercent(s.bound_ns[shape], busy)} of that reached` : "";
 	return [

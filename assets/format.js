@@ -24,10 +24,17 @@ export function formatBytes(bytes) {
 	return inUnits(bytes, [["TB", 1e12], ["GB", 1e9], ["MB", 1e6], ["kB", 1e3], ["B", 1]]);
 }
 
+export function formatRate(flops) {
+	return inUnits(flops, [["PFLOP/s", 1e15], ["TFLOP/s", 1e12], ["GFLOP/s", 1e9], ["MFLOP/s", 1e6]]);
+}
+
 // 1,348: the digits of --json, grouped.
 export function formatCount(n) {
 	return String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ",");
 }
+
+// 14, or 0.2 of what does not come every time.
+export const formatMean = (n) => Number.isInteger(n) ? formatCount(n) : n.toFixed(1);
 
 export function formatNumber(x) {
 	if (!Number.isFinite(x))

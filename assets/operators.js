@@ -1,10 +1,10 @@
 // Operators of the framework: the GPU time they caused, and how near it is to what the device can do.
 import { countColumn, numberColumn, shareColumn, timeColumn } from "./columns.js";
 import { el, section } from "./dom.js";
-import { formatNumber, formatPercent } from "./format.js";
+import { formatPercent, formatRate } from "./format.js";
 import { makeTable } from "./tables.js";
 
-const rateColumn = (flops, ns) => numberColumn("rate", "TFLOP/s", (o) => flops(o) > 0 && ns(o) > 0 ? flops(o) / ns(o) / 1e3 : null, (rate) => `${formatNumber(rate)} TFLOP/s`);
+const rateColumn = (flops, ns) => numberColumn("rate", "FLOP/s", (o) => flops(o) > 0 && ns(o) > 0 ? flops(o) / ns(o) * 1e9 : null, formatRate);
 const boundOf = (o) => o.bound ? `${o.bound}${o.achieved > 0 ? `, ${formatPercent(o.achieved, 1)} reached` : ""}` : "";
 export const shapeText = (value) => value ? JSON.stringify(value).replaceAll('"', "").slice(1, -1) : "";
 

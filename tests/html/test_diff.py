@@ -31,6 +31,7 @@ def check_diff(driver, folder):
         a.show(a.steady[0] + 1000, 2e6);
         return [a.t0 - a.steady[0], b.t0 - b.steady[0], a.scale, b.scale];""")
     tap.ok("both timelines show the same time of their steps", abs(together[0] - together[1]) < 1 and together[2] == together[3], together)
+    check_dock(driver, want)
     check_pair(driver, want)
     check_flame_diff(driver, want)
     tap.ok("it compares operators", all(o["name"] in text_of(driver, "operators") for o in want["ops"]))
@@ -63,6 +64,37 @@ def check_same(driver, folder):
     tap.ok("no text runs under the buttons that copy a table", over == [], over)
 
 
+def check_dock(driver, diff):
+    """What stands beside the timelines at first is a step of each, as the tables have it."""
+    got = driver.execute_script("""
+        const timelines = assay.timelines, counted = timelines.map((t) => countedTime(t.data)), title = document.querySelector(".details h3").textContent;
+        const rows = pairs(timelines, timelines.map((t, i) => sumByName(t, mainLanes(t), ...counted[i].slice(0, 2))), rowClass, counted.map(([, , n]) => n));
+        const shown = [...document.querySelectorAll(".details .area table")].at(-1).tBodies[0].rows[0].cells, first = rows.sort((a, b) => Math.abs(b.by[1] - b.by[0]) - Math.abs(a.by[1] - a.by[0]))[0];
+        return { title, classes: Object.fromEntries(rows.map((r) => [r.key, r.by])), first: [shown[1].textContent, shown[2].textContent, shown[3].textContent], want: [...first.by.map(formatTime), first.key],
+            causes: timelines.map(({ data }) => Object.fromEntries(causeSums(data).map(([cause, sum]) => [causeName(data, cause), sum.step]))) };""")
+    gemm = next(f for f in diff["families"] if f["name"] == "gemm")
+    tap.ok("the dock divides a step's time as diff --json does", f"mean of {diff['steps'][0]} and {diff['steps'][1]}" in got["title"] and all(map(math.isclose, got["classes"]["gemm"], (gemm["a_ns"], gemm["b_ns"]))), got)
+    idle = {name: by for name, by in got["classes"].items() if name.startswith("idle: ")}
+    same = [(name, by, side, got["causes"][side].get(name, 0)) for name, by in idle.items() for side in (0, 1) if not math.isclose(by[side], got["causes"][side].get(name, 0), rel_tol=1e-6, abs_tol=1)]
+    tap.ok("and its idle time as the tables of causes do, a gap of several causes divided among them", len(idle) > 4 and not same, same)
+    tap.ok("the largest change stands first", got["first"] == got["want"], (got["first"], got["want"]))
+
+
+def check_one_step(driver, folder):
+    """Of a run with one step nothing says what changes by chance: no column of it, and a word on why."""
+    page, short = folder / "one.html", folder / "one.json"
+    events = [{"ph": "X", "name": "aten::mm", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 10, "dur": 20},
+              {"ph": "X", "name": "cudaLaunchKernel", "cat": "cuda_runtime", "pid": 1, "tid": 1, "ts": 12, "dur": 5, "args": {"correlation": 1}},
+              {"ph": "X", "name": "gemm", "cat": "kernel", "pid": 0, "tid": 7, "ts": 20, "dur": 9000, "args": {"correlation": 1, "device": 0, "stream": 7}},
+              {"ph": "X", "name": "ProfilerStep#1", "cat": "user_annotation", "pid": 1, "tid": 1, "ts": 5, "dur": 9100}]
+    short.write_text(json.dumps({"traceEvents": events}))
+    tap.run("diff", tap.ROOT / "demo/train.json.gz", short, "--html", page)
+    load(driver, page)
+    heads = driver.execute_script("return [...document.querySelectorAll('.panel th')].map((h) => h.textContent)")
+    side = driver.execute_script("return document.querySelector('.findings').textContent")
+    tap.ok("what changes by chance is not said to be large beside an unknown", "verdict" in heads and "by chance up to" not in heads and "after has fewer than two steps" in side, (side, heads))
+
+
 def check_pair(driver, diff):
     """Header and list of changes against --json; an area of one run beside the same time of the other, summed another way."""
     tiles = driver.execute_script("return Object.fromEntries([...document.querySelectorAll('.tile')].map((t) => [t.firstChild.textContent, t.lastChild.textContent]))")
@@ -74,7 +106,7 @@ def check_pair(driver, diff):
     got = driver.execute_script("""
         const [a, b] = assay.timelines, from = a.steady[0] + 2e5, to = a.steady[0] + 3e6;
         a.selectArea(from, to);
-        const rows = pairs([a, b], [a, b].map((t, i) => sumByName(t, t.groups.filter((g) => g.kind === "gpu").flatMap((g) => g.lanes), from + i * (b.steady[0] - a.steady[0]), to + i * (b.steady[0] - a.steady[0]))), classOf);
+        const rows = pairs([a, b], [a, b].map((t, i) => sumByName(t, t.groups.filter((g) => g.kind === "gpu").flatMap((g) => g.lanes), from + i * (b.steady[0] - a.steady[0]), to + i * (b.steady[0] - a.steady[0]))), rowClass);
         const own = assay.timelines.map(({ data, steady }) => {
             let sum = 0;
             for (let i = 0; i < data.gpu.n; i++)
@@ -175,6 +207,7 @@ def main():
             check_diff(driver, folder)
             check_code_diff(driver, folder)
             check_same(driver, folder)
+            check_one_step(driver, folder)
             tap.ok("nothing failed on the console", not console(driver))
         finally:
             driver.quit()
