@@ -423,17 +423,54 @@ static const char *trust_text(assay_printout *p)
 	return t.problems || t.warnings ? text : assay_printf(&p->scratch, "%s; no problems", text);
 }
 
+static bool metric_is_known(const assay_run *run, const char *metric, double *value)
+{
+	uint32_t r = assay_metric_find(run, metric);
+	bool known = r != ASSAY_NO_ROW && run->part.t.metric.state[r] != ASSAY_STATE_UNKNOWN;
+	*value = known ? run->part.t.metric.value[r] : 0;
+	return known;
+}
+
+/* "GPU busy 1.1 % (smi), power 112 W, memory peak 3.15 GiB of 140 GiB"; NULL without telemetry. */
+static const char *telemetry_text(assay_printout *p)
+{
+	static const struct {
+		const char *metric, *fmt;
+	} told[] = {{"smi_util_pct", "GPU busy %.1f %% (smi)"},
+		    {"power_watts", "power %.0f W"},
+		    {"hbm_peak_gb", "memory peak %.2f GiB"}};
+	const char *text = NULL;
+	double value;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(told); i++)
+		if (metric_is_known(p->run, told[i].metric, &value)) {
+			const char *one = assay_printf(&p->scratch, told[i].fmt, value);
+			text = text ? assay_printf(&p->scratch, "%s, %s", text, one) : one;
+		}
+	if (text && metric_is_known(p->run, "hbm_total_gb", &value))
+		text = assay_printf(&p->scratch, "%s of %.0f GiB", text, value);
+	return text;
+}
+
+/* What can be said without any. */
+static void print_no_work(assay_printout *p)
+{
+	const char *telemetry = telemetry_text(p);
+	print_alarms(p);
+	print_line(p, "",
+		   p->run->part.t.stat.n ? "no times of GPU work in this input, sums only"
+					 : "no GPU work in this input");
+	assay_summaries_text(p);
+	if (telemetry)
+		print_words(p, "Devices", telemetry);
+}
+
 void assay_first_screen(assay_printout *p)
 {
 	const assay_tables *t = &p->run->part.t;
 	const char *trust = trust_text(p);
 	print_run(p);
 	if (!t->device_time.n) {
-		print_alarms(p);
-		print_line(p, "",
-			   t->stat.n ? "no times of GPU work in this input, sums only"
-				     : "no GPU work in this input");
-		assay_summaries_text(p);
+		print_no_work(p);
 		print_words(p, "Trust", trust);
 		return;
 	}
