@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* memfd_create */
 #include "base/input_inside.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -279,7 +280,9 @@ static void unpack_step(assay_input *in)
 	if (!text_allowed(in) || !input_make_room(in, in->have))
 		return;
 	char *out = in->ring->p + in->have % in->ring->size;
-	in->have += unpackers[in->packing](in, out, STEP);
+	size_t n = unpackers[in->packing](in, out, STEP);
+	assert(n <= STEP);
+	in->have += n;
 }
 
 static uint64_t behind_mark(const assay_input *in, uint64_t pos)
@@ -304,6 +307,7 @@ assay_view assay_input_view(assay_input *in, uint64_t pos, size_t want)
 		return (assay_view){(const char *)in->file + pos, (size_t)(in->have - pos), true};
 	}
 	pthread_mutex_lock(&in->lock);
+	assert(pos >= in->low); /* what was dropped is not asked for again */
 	if (!in->end && in->have < pos + want && pos + want > pos)
 		input_make_room(in, known_end(in, pos + want));
 	while (!in->end && in->have < pos + want)
