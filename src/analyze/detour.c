@@ -1,5 +1,7 @@
 #include "analyze/detour.h"
 
+#include <assert.h>
+
 #include "analyze/idle_where.h"
 #include "base/test.h"
 #include "model/by_hand.h"
@@ -29,11 +31,13 @@ const uint8_t assay_detours = ROWS;
 
 bool assay_detour_goes(uint8_t way)
 {
+	assert(way < ROWS);
 	return rows[way].work == GOES;
 }
 
 assay_detour assay_detour_number(uint8_t way)
 {
+	assert(way < ROWS);
 	return rows[way].way;
 }
 

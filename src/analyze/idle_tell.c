@@ -1,5 +1,7 @@
 #include "analyze/idle_tell.h"
 
+#include <assert.h>
+
 #include "analyze/detour.h"
 #include "analyze/first_shapes.h"
 #include "analyze/frame_time.h"
@@ -40,6 +42,7 @@ static double explained(const assay_find_ctx *c)
 /* It is of another cause; gives the phrase of that. */
 static const char *call_it(struct telling *s, assay_why cause)
 {
+	assert(cause < ASSAY_WHY_COUNT);
 	s->f.cause = assay_why_name[cause];
 	s->f.fix = assay_why_advice(cause, s->c->framework, s->c->vendor);
 	return assay_why_rows[cause].phrase;

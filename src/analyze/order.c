@@ -1,6 +1,7 @@
 /* Counting sort by device, then a stable sort by start. */
 #include "analyze/order.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/compare.h"
@@ -49,6 +50,7 @@ static void place_rows(assay_order *order, const assay_tables *t)
 	const uint32_t *of_track = devices_of_tracks(order, t, &scratch);
 	size_t *first = assay_alloc(&scratch, (order->device.n + 1) * sizeof *first);
 	assay_group_rows_in(order->row, first, t->gpu.n, t->gpu.track, of_track, order->device.n);
+	assert(first[order->device.n] == t->gpu.n); /* all work is of a device */
 	for (size_t d = 0; d < order->device.n; d++) {
 		order->device.p[d].first = first[d];
 		order->device.p[d].n = first[d + 1] - first[d];
@@ -64,7 +66,9 @@ static void place_classes(assay_order *order, const assay_tables *t)
 	for (size_t i = 0; i < order->rows; i++) {
 		uint32_t g = order->row[i];
 		uint64_t key = (uint64_t)t->gpu.kind[g] << 32 | t->gpu.name[g];
-		order->classes[i] = t->kernel.class[assay_map_get(&by_name, key)];
+		uint32_t k = assay_map_get(&by_name, key);
+		assert(k < t->kernel.n);
+		order->classes[i] = t->kernel.class[k];
 	}
 	assay_map_free(&by_name);
 }

@@ -5,6 +5,8 @@
  * typical in this trace, or less when less passed. */
 #include "analyze/path_graph.h"
 
+#include <assert.h>
+
 #include "analyze/order.h"
 #include "base/group.h"
 #include "base/median.h"
@@ -265,6 +267,7 @@ static uint32_t *work_by_stream(const assay_path_graph *g, assay_arena *scratch,
 	uint32_t *by = assay_alloc(scratch, (g->work + 1) * sizeof *by);
 	*first = assay_alloc(scratch, (t->track.n + 1) * sizeof **first);
 	assay_group_rows_in(by, *first, g->work, g->gpu, t->gpu.track, t->track.n);
+	assert((*first)[t->track.n] == g->work);
 	return by;
 }
 
@@ -456,6 +459,7 @@ static uint8_t class_of(const assay_path_graph *g, const assay_path_link *l)
 		if (a == b)
 			return ASSAY_PATH_WHY + ASSAY_WHY_GRAPH_INTERNAL;
 	}
+	assert(l->kind < ASSAY_COUNT_OF(class_of_dep));
 	return class_of_dep[l->kind];
 }
 

@@ -5,6 +5,7 @@
 #define ASSAY_ANALYZE_PATH_GRAPH_H
 
 #include "analyze/host_cause.h"
+#include "base/assert.h"
 #include "model/path.h"
 
 typedef enum assay_path_dep_kind {
@@ -122,12 +123,14 @@ static inline bool assay_path_is_work(const assay_path_graph *g, uint32_t node)
 /* Class of the time before work without a launch. */
 static inline uint8_t assay_path_unlaunched(const assay_path_graph *g, uint32_t node)
 {
+	assert(assay_path_is_work(g, node));
 	return (uint8_t)(ASSAY_PATH_WHY + assay_why_unlaunched(g->run, g->gpu[node - g->points]));
 }
 /* When the source of a dependency lets go. */
 static inline int64_t assay_path_ready(const assay_path_graph *g, const assay_path_times *t,
 				       const int64_t *dur, const assay_path_dep *d)
 {
+	ASSAY_ASSERT_CHECKED(d->from < g->points + g->work);
 	bool end = assay_path_is_work(g, d->from) && d->kind != ASSAY_DEP_BESIDE;
 	return t->at[d->from] + (end ? dur[d->from - g->points] : 0);
 }

@@ -1,4 +1,5 @@
 /* How far the clocks of ranks are apart: all ranks leave a collective at about the same time. */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "analyze/rank_calls.h"
@@ -46,6 +47,7 @@ typedef assay_vec(int64_t) lengths;
 /* ns: of one rank, rising. An offset smaller than three times its own spread is no offset. */
 static void set_clock(assay_rank_table *r, uint32_t rank, lengths *ns, int64_t doubt)
 {
+	assert(ns->n && ns->p[0] <= ns->p[ns->n - 1]);
 	int64_t middle = ns->p[ns->n / 2];
 	for (size_t i = 0; i < ns->n; i++)
 		ns->p[i] = llabs(ns->p[i] - middle);

@@ -129,6 +129,7 @@ static void tile_windows(const assay_run *run, const assay_order *order,
 		if (assay_offs_touch(&order->offs, assay_order_group(dev), from, w->p[i].from))
 			from = w->p[i].from; /* nobody knows what it waited for */
 		w->p[i].from = from;
+		assert(from <= w->p[i].to);
 		w->p[i].sweep = assay_sweep_of(order, dev, from);
 		from = w->p[i].to;
 	}

@@ -149,6 +149,7 @@ void *assay_alloc(assay_arena *a, size_t bytes)
 		b->next = a->head;
 		a->head = b;
 	}
+	assert(b->used % ALIGN == 0);
 	void *p = b->bytes + b->used;
 	b->used += bytes;
 	a->used += bytes;
@@ -298,6 +299,7 @@ void *assay_pages_on_disk(size_t bytes)
 
 void assay_pages_rest(void *p, size_t from, size_t to)
 {
+	assert(to <= head_of(p)->bytes - HEAD);
 	from = whole(HEAD + from, PAGE);
 	to = (HEAD + to) / PAGE * PAGE;
 	if (from < to)

@@ -1,5 +1,6 @@
 #include "base/group.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/test.h"
@@ -25,6 +26,7 @@ static inline void group(uint32_t *out, size_t *first, const uint32_t *row, size
 		if (k < keys)
 			out[first[k]++] = r;
 	}
+	assert(!keys || first[keys - 1] == first[keys]); /* keys stayed as they were */
 	memmove(first + 1, first, keys * sizeof *first); /* each is at its end now */
 	first[0] = 0;
 }

@@ -1,6 +1,8 @@
 /* See index.h. */
 #include "base/index.h"
 
+#include <assert.h>
+
 #include "base/sort.h"
 #include "base/test.h"
 
@@ -12,6 +14,7 @@ static int64_t placed(uint64_t key)
 
 void assay_index_add(assay_index *x, uint64_t key, uint32_t row)
 {
+	assert(!x->near.n); /* it is not closed */
 	x->mixed = x->mixed || (x->key.n && x->key.p[x->key.n - 1] > placed(key));
 	*assay_push(&x->key) = placed(key);
 	*assay_push(&x->row) = row;
@@ -42,6 +45,7 @@ void assay_index_close(assay_index *x, bool (*wins)(const void *ctx, uint32_t ro
 		       const void *ctx)
 {
 	size_t n = 0;
+	assert(!x->near.n);
 	if (x->mixed)
 		put_in_order(x);
 	for (size_t i = 0; i < x->key.n; i++) {
@@ -85,6 +89,7 @@ uint32_t assay_index_find(const assay_index *x, uint64_t key)
 	size_t n = x->key.n;
 	if (!n)
 		return ASSAY_INDEX_ABSENT;
+	assert(x->near.n); /* it is closed */
 	size_t at = x->near.p[0] = first_from(x->key.p, n, x->near.p[0], placed(key));
 	return at < n && x->key.p[at] == placed(key) ? x->row.p[at] : ASSAY_INDEX_ABSENT;
 }

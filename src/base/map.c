@@ -1,6 +1,7 @@
 /* Open addressing, linear probing, half load; keys are mixed, so sequential ids spread. */
 #include "base/map.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -16,6 +17,7 @@ static size_t home(uint64_t key, size_t mask)
 
 static size_t probe(const assay_map *m, uint64_t key)
 {
+	assert(m->n < m->slots); /* a free slot ends the search */
 	size_t mask = m->slots - 1, i = home(key, mask);
 	while (m->val[i] != ASSAY_MAP_ABSENT && m->key[i] != key)
 		i = (i + 1) & mask;

@@ -1,5 +1,6 @@
 #include "base/median.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/compare.h"
@@ -37,6 +38,7 @@ static int64_t value_at(int64_t *v, size_t n, size_t k)
 {
 	enum { FEW = 24, PATIENCE = 64 };
 	size_t from, to;
+	assert(k < n);
 	for (int i = 0; n > FEW && i < PATIENCE; i++) {
 		part_by(v, n, middle_of(v[0], v[n / 2], v[n - 1]), &from, &to);
 		if (k >= from && k < to)
@@ -80,12 +82,14 @@ static int by_size(const void *a, const void *b)
 
 double assay_median_lower_f64(double *v, size_t n)
 {
+	assert(n);
 	qsort(v, n, sizeof *v, by_size);
 	return v[assay_lower_middle(n)];
 }
 
 double assay_median_mean(double *v, size_t n)
 {
+	assert(n);
 	qsort(v, n, sizeof *v, by_size);
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }

@@ -13,6 +13,14 @@
 
 enum { BITS = 11, BUCKETS = 1 << BITS, SMALL = 64, RUNS = 1024, RUN_MEAN = 256 };
 
+static bool rises(const uint32_t *row, size_t n, const int64_t *key)
+{
+	for (size_t i = 1; i < n; i++)
+		if (key[row[i - 1]] > key[row[i]])
+			return false;
+	return true;
+}
+
 /* Where rising runs begin, n behind the last; 0 when there are more than can be merged cheaply. */
 static size_t find_runs(const uint32_t *row, size_t n, const int64_t *key, size_t start[RUNS + 1])
 {
@@ -39,6 +47,8 @@ size_t assay_rows_until(const uint32_t *row, size_t n, const int64_t *key, int64
 		else
 			high = mid;
 	}
+	ASSAY_ASSERT_CHECKED(!low || key[row[0]] <= value);
+	ASSAY_ASSERT_CHECKED(low == n || key[row[n - 1]] > value);
 	return low;
 }
 
@@ -100,6 +110,7 @@ static bool radix_pass(const uint64_t *from, uint64_t *to, size_t n, int shift)
 	}
 	for (size_t i = 0; i < n; i++)
 		to[start[from[i] >> shift & (BUCKETS - 1)]++] = from[i];
+	assert(start[BUCKETS - 1] == n);
 	return true;
 }
 
@@ -142,6 +153,7 @@ void assay_sort_rows(uint32_t *row, size_t n, const int64_t *key)
 		merge_runs(row, start, runs, key);
 	else if (!runs)
 		radix_sort(row, n, key);
+	ASSAY_ASSERT_CHECKED(rises(row, n, key));
 }
 
 static void reverse(uint32_t *row, size_t n)
@@ -170,6 +182,7 @@ void assay_sort_spans(uint32_t *row, size_t n, const int64_t *ts, const int64_t 
 		if (!falls)
 			assay_sort_rows_falling(row + i, many, end);
 	}
+	ASSAY_ASSERT_CHECKED(rises(row, n, ts));
 }
 
 static int by_value(const void *a, const void *b)

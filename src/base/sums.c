@@ -1,6 +1,7 @@
 /* Lengths put together by a key. */
 #include "base/sums.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/compare.h"
@@ -37,6 +38,7 @@ static void find_medians(assay_sums *s)
 	assay_vec_reserve(&sorted, s->length.n + 1);
 	for (size_t i = 0, all = 0; i < s->row.n; all += s->row.p[i++].count)
 		*assay_push(&end) = all;
+	assert(s->of.n == s->length.n);
 	for (size_t i = 0; i < s->length.n; i++)
 		sorted.p[end.p[s->of.p[i]]++] = s->length.p[i];
 	for (size_t i = 0; i < s->row.n; i++) {

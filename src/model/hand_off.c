@@ -1,6 +1,7 @@
 /* See hand_off.h. */
 #include "model/hand_off.h"
 
+#include "base/assert.h"
 #include "base/sort.h"
 #include "base/test.h"
 
@@ -13,6 +14,7 @@ enum { MOVES_EACH = 4 };
 void assay_seen_work(assay_seen *t, int64_t from, int64_t to)
 {
 	assay_burst *last = t->burst.n ? &t->burst.p[t->burst.n - 1] : NULL;
+	assert(!last || from >= last->from);
 	if (!last || from > last->to) {
 		*assay_push(&t->burst) = (assay_burst){from, to};
 		t->active += to - from;
@@ -31,6 +33,7 @@ static void start_signs(assay_instants *out, size_t rows)
 
 static inline void add_sign(assay_instants *out, int64_t at)
 {
+	ASSAY_ASSERT_CHECKED(!out->n || out->p[out->n - 1] <= at);
 	if (!out->n || out->p[out->n - 1] != at)
 		out->p[out->n++] = at;
 }

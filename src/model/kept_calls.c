@@ -1,5 +1,6 @@
 #include "model/kept_calls.h"
 
+#include "base/assert.h"
 #include "base/test.h"
 
 uint32_t assay_comm_kind_of(assay_comm_kinds *k, const assay_run *run, uint32_t call)
@@ -42,6 +43,7 @@ static uint64_t call_id(const assay_comm_kind *kind, const assay_call_table *c, 
 assay_kept_call assay_kept_call_of(const assay_comm_kind *kind, const assay_run *run, uint32_t call)
 {
 	const assay_call_table *c = &run->part.t.call;
+	assert(c->source[call] < run->part.t.source.n);
 	int64_t ts = c->ts[call] + run->part.t.source.base[c->source[call]];
 	return (assay_kept_call){.id = call_id(kind, c, call),
 				 .ts = ts,
@@ -81,6 +83,7 @@ void assay_kept_calls_move(assay_run *to, assay_run *from, const bool *skip, uin
 {
 	assay_kept_calls *k = kept_calls(to);
 	assay_kept_calls *old = kept_calls(from);
+	assert(!k->call.n && !k->source.n);
 	*k = *old;
 	*old = (assay_kept_calls){.call.width = k->call.width};
 	for (size_t i = 0; i < k->kinds.kind.n; i++) {

@@ -1,5 +1,6 @@
 #include "model/only.h"
 
+#include "base/assert.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 
@@ -20,7 +21,7 @@ static void compact(assay_tables *t, const assay_table_info *info, const bool *k
 
 /* Values of a column that are rows of the table. */
 static void renumber(assay_tables *t, const assay_table_info *info, const assay_col_info *col,
-		     assay_table_id table, const uint32_t *moved)
+		     assay_table_id table, const uint32_t *moved, size_t n)
 {
 	size_t rows = assay_rows(t, info);
 	uint32_t *value = assay_values(t, info, col);
@@ -28,8 +29,10 @@ static void renumber(assay_tables *t, const assay_table_info *info, const assay_
 		return;
 	for (size_t i = 0; i < rows; i++)
 		if (value[i] != ASSAY_NO_ROW &&
-		    (!col->kind->choose || col->kind->choose(t, info->id, i) == table))
+		    (!col->kind->choose || col->kind->choose(t, info->id, i) == table)) {
+			assert(value[i] < n);
 			value[i] = moved[value[i]];
+		}
 }
 
 void assay_keep_rows(assay_tables *t, assay_table_id table, const bool *keep)
@@ -42,7 +45,7 @@ void assay_keep_rows(assay_tables *t, assay_table_id table, const bool *keep)
 	for (int k = 0; kept < n && k < ASSAY_T_COUNT; k++) {
 		const assay_table_info *info = &assay_table_infos[k];
 		for (size_t c = 0; c < info->cols; c++)
-			renumber(t, info, &info->col[c], table, moved);
+			renumber(t, info, &info->col[c], table, moved, n);
 	}
 	for (int k = 0; kept < n && k < ASSAY_T_COUNT; k++)
 		if (k == (int)table || assay_table_infos[k].each == table)

@@ -42,6 +42,7 @@ uint32_t assay_track(assay_part *p, assay_track_kind kind, int64_t pid, int64_t 
 		     assay_sid process, assay_sid name)
 {
 	assay_track_table *t = &p->t.track;
+	assert(kind < ASSAY_TRACK_KIND_COUNT);
 	uint64_t key = track_key(p->source, kind, pid, tid, process, name);
 	uint32_t *slot;
 	while (*(slot = assay_map_at(&p->tracks, key)) != ASSAY_MAP_ABSENT) {
@@ -80,10 +81,14 @@ static uint32_t move_row(const assay_moved *moved, assay_table_id to, uint32_t r
 {
 	if (row == ASSAY_NO_ROW || to == ASSAY_T_NONE)
 		return row;
-	if (to == ASSAY_T_STRINGS)
+	if (to == ASSAY_T_STRINGS) {
+		assert(row < moved->sid.n);
 		return moved->sid.p[row];
-	if (to == ASSAY_T_track)
+	}
+	if (to == ASSAY_T_track) {
+		assert(row < moved->track.n);
 		return moved->track.p[row];
+	}
 	if (to == ASSAY_T_source && !moved->whole)
 		return row;
 	return row + (uint32_t)moved->base[to];

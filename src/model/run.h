@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdatomic.h>
 
+#include "base/assert.h"
 #include "base/err.h"
 #include "base/map.h"
 #include "base/owner.h"
@@ -69,6 +70,7 @@ assay_run assay_run_view(const assay_run *run, assay_arena *a);
 
 static inline void assay_count(assay_part *p, assay_issue issue, uint64_t n)
 {
+	ASSAY_ASSERT_CHECKED(issue < ASSAY_ISSUE_COUNT);
 	p->issues[issue] += n;
 }
 
@@ -167,11 +169,13 @@ static inline uint32_t assay_group_of(const assay_tables *t, uint32_t source)
 
 static inline uint32_t assay_track_group(const assay_tables *t, uint32_t track)
 {
+	ASSAY_ASSERT_CHECKED(track < t->track.n);
 	return assay_group_of(t, t->track.source[track]);
 }
 
 static inline int64_t assay_gpu_end(const assay_gpu_table *g, uint32_t row)
 {
+	ASSAY_ASSERT_CHECKED(row < g->n);
 	return g->ts[row] + (g->dur[row] > 0 ? g->dur[row] : 0);
 }
 
@@ -183,13 +187,16 @@ assay_why assay_why_unlaunched(const assay_run *run, uint32_t gpu);
 /* One number for each device of each source. */
 static inline uint64_t assay_gpu_place(const assay_tables *t, uint32_t row)
 {
+	ASSAY_ASSERT_CHECKED(row < t->gpu.n);
 	uint32_t track = t->gpu.track[row];
+	ASSAY_ASSERT_CHECKED(track < t->track.n);
 	return (uint64_t)t->track.source[track] << 32 | (uint32_t)t->track.pid[track];
 }
 
 /* The innermost call of a stack that is the program's own; the innermost of all when none is. */
 static inline uint32_t assay_own_call(const assay_tables *t, uint32_t stack)
 {
+	ASSAY_ASSERT_CHECKED(stack == ASSAY_NO_ROW || stack < t->stack.n);
 	return stack == ASSAY_NO_ROW || t->stack.own[stack] == ASSAY_NO_ROW ? stack
 									    : t->stack.own[stack];
 }
@@ -197,6 +204,7 @@ static inline uint32_t assay_own_call(const assay_tables *t, uint32_t stack)
 /* The Python stack of a call; ASSAY_NO_ROW for other rows and where none was recorded. */
 static inline uint32_t assay_call_stack(const assay_tables *t, uint32_t host)
 {
+	ASSAY_ASSERT_CHECKED(host == ASSAY_NO_ROW || host < t->host.n);
 	return host != ASSAY_NO_ROW && assay_is_call(t->host.kind[host]) &&
 			       t->host.detail[host] != ASSAY_NO_ROW
 		       ? t->api.stack[t->host.detail[host]]
@@ -205,12 +213,14 @@ static inline uint32_t assay_call_stack(const assay_tables *t, uint32_t host)
 
 static inline int64_t assay_host_end(const assay_host_table *h, uint32_t row)
 {
+	ASSAY_ASSERT_CHECKED(row < h->n);
 	return h->ts[row] + (h->dur[row] > 0 ? h->dur[row] : 0);
 }
 
 /* Correlation id of a row of host; 0 when it is no call, or has none. */
 static inline uint64_t assay_call_corr(const assay_tables *t, uint32_t host)
 {
+	ASSAY_ASSERT_CHECKED(host < t->host.n);
 	return assay_is_call(t->host.kind[host]) ? t->api.corr[t->host.detail[host]] : 0;
 }
 
@@ -235,6 +245,7 @@ void assay_warn(assay_run *run, const char *id, const char *fmt, ...) ASSAY_PRIN
 /* Maker of a GPU, by row of device. */
 static inline assay_vendor assay_device_vendor(const assay_run *run, size_t device)
 {
+	assert(device < run->part.t.device.n);
 	return assay_vendor_of(assay_text(run, run->part.t.device.vendor[device]));
 }
 

@@ -1,5 +1,6 @@
 #include "model/steps.h"
 
+#include "base/assert.h"
 #include "base/test.h"
 
 static int64_t next_number(const assay_step_table *s, uint32_t source)
@@ -11,6 +12,7 @@ uint32_t assay_step_add(assay_run *run, uint32_t source, int64_t from, int64_t t
 			assay_sid name, assay_step_origin origin)
 {
 	assay_step_table *s = &run->part.t.step;
+	assert(origin < ASSAY_STEP_ORIGIN_COUNT);
 	number = number == ASSAY_STEP_NEXT ? next_number(s, source) : number;
 	uint32_t r = assay_add(&run->part.t, ASSAY_T_step);
 	s->source[r] = source;

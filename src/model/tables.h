@@ -7,6 +7,7 @@
 #include <assay/assay.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "base/pool.h"
 #include "model/kinds.h"
 
@@ -175,6 +176,7 @@ extern const assay_table_id assay_host_detail[ASSAY_HOST_KIND_COUNT];
 static inline uint64_t assay_bits(const assay_col_info *col, const void *values, size_t row)
 {
 	const char *at = (const char *)values + row * col->width;
+	ASSAY_ASSERT_CHECKED(values);
 	uint64_t bits = 0;
 	switch (col->width) { /* plain loads, where memcpy() of any size would be a call */
 	case 1:

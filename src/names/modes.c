@@ -1,5 +1,7 @@
 #include "names/modes.h"
 
+#include <assert.h>
+
 #include "base/test.h"
 
 static const struct {
@@ -36,11 +38,13 @@ static const struct {
 
 const char *assay_mode_what(assay_mode mode)
 {
+	assert(mode < ASSAY_COUNT_OF(modes));
 	return modes[mode].what;
 }
 
 const char *assay_mode_fix(assay_mode mode)
 {
+	assert(mode < ASSAY_COUNT_OF(modes));
 	return modes[mode].fix;
 }
 

@@ -7,6 +7,7 @@
 
 #include "model/run.h"
 
+#include "base/assert.h"
 enum { ASSAY_REACH_HOPS = 6, ASSAY_RELATION_TERMS = 3 };
 
 /* From a row to a row of another table. */
@@ -77,6 +78,7 @@ const char *assay_table_key(const assay_table_info *table);
 /* Row `at` of the view: row of its table. */
 static inline uint32_t assay_relation_row(const assay_relation *v, size_t at)
 {
+	ASSAY_ASSERT_CHECKED(at < v->n);
 	return v->row ? v->row[at] : (uint32_t)at;
 }
 assay_cell assay_relation_cell(const assay_run *run, const assay_relation_col *col, uint32_t row);

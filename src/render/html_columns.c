@@ -1,6 +1,7 @@
 /* Columns of numbers as compact bytes, and the texts they refer to. */
 #include "render/html_page.h"
 
+#include "base/assert.h"
 #include "base/test.h"
 
 static void put_varint(assay_blob *out, uint64_t v)
@@ -18,12 +19,14 @@ page_column assay_column_begin(assay_page *p, const char *name, const char *code
 
 void assay_column_u64(page_column *c, uint64_t v)
 {
+	ASSAY_ASSERT_CHECKED(!strcmp(c->code, "plain"));
 	put_varint(&c->page->columns, v);
 	c->n++;
 }
 
 void assay_column_i64(page_column *c, int64_t v)
 {
+	ASSAY_ASSERT_CHECKED(!strcmp(c->code, "delta"));
 	uint64_t d = (uint64_t)v - (uint64_t)c->last;
 	put_varint(&c->page->columns, d << 1 ^ (0 - (d >> 63)));
 	c->last = v;
@@ -33,6 +36,7 @@ void assay_column_i64(page_column *c, int64_t v)
 void assay_column_f64(page_column *c, double v)
 {
 	uint64_t bits;
+	ASSAY_ASSERT_CHECKED(!strcmp(c->code, "f64"));
 	memcpy(&bits, &v, sizeof bits);
 	assay_vec_reserve(&c->page->columns, c->page->columns.n + 8);
 	for (int i = 0; i < 64; i += 8)
@@ -52,6 +56,7 @@ static void put_bytes(page_column *c, assay_str s)
 void assay_column_end(page_column *c)
 {
 	assay_jsonw *w = &c->page->index;
+	assert(c->page->columns.n - c->start >= c->n); /* a value takes a byte or more */
 	assay_jsonw_open_flat(w, NULL, '{');
 	assay_jsonw_z(w, "name", c->name);
 	assay_jsonw_z(w, "code", c->code);

@@ -2,6 +2,8 @@
  * each in time order. Host spans nest by depth; GPU work takes the first lane that is free. */
 #include "render/html_page.h"
 
+#include <assert.h>
+
 #include "base/group.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -157,6 +159,7 @@ static void put_times(assay_page *p, const struct ordered *all, size_t n)
 			const page_lane *lane = &p->lanes.p[o->lane + l];
 			uint32_t source = t->track.source[lane->track];
 			for (uint32_t k = 0; k < lane->spans; k++, i++) {
+				assert(i < o->n);
 				uint32_t row = o->row[i];
 				int64_t start = assay_page_time(p, source, o->spans.ts[row]);
 				int64_t stop, d = length_of(&o->spans, row);

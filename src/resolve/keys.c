@@ -1,5 +1,7 @@
 #include "resolve/keys.h"
 
+#include <assert.h>
+
 #include "base/sort.h"
 
 static bool is_narrow(uint64_t id)
@@ -31,6 +33,7 @@ uint64_t assay_keys_at(const assay_keys *k, int64_t ts, uint64_t id)
 {
 	if (!k->wrapped || !is_narrow(id))
 		return id;
+	assert(k->near.n && k->near.n == k->ts.n);
 	size_t told = assay_count_until(k->ts.p, sizeof *k->ts.p, k->ts.n, ts);
 	uint64_t near = k->near.p[told ? told - 1 : 0];
 	return near + (uint64_t)(int32_t)((uint32_t)id - (uint32_t)near);

@@ -1,5 +1,7 @@
 #include "resolve/marks.h"
 
+#include <assert.h>
+
 #include "base/sort.h"
 #include "base/test.h"
 
@@ -64,6 +66,8 @@ static size_t count_before(const assay_marks *m, uint64_t place, uint64_t key, b
 		else
 			high = mid;
 	}
+	assert(!low || m->v.p[low - 1].place <= place); /* they are sorted */
+	assert(low == m->v.n || m->v.p[low].place >= place);
 	return low;
 }
 

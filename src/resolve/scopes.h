@@ -2,6 +2,7 @@
 #ifndef ASSAY_RESOLVE_SCOPES_H
 #define ASSAY_RESOLVE_SCOPES_H
 
+#include "base/assert.h"
 #include "resolve/resolve.h"
 
 /* A span still open while a thread is walked: ranges, and operators for their forward links. */
@@ -62,6 +63,7 @@ typedef struct scopes {
 /* Source of a track; rows that belong to no source share one slot behind the others. */
 static inline uint32_t scopes_source(const scopes *s, uint32_t track)
 {
+	ASSAY_ASSERT_CHECKED(track < s->t->track.n);
 	uint32_t source = s->t->track.source[track];
 	return source < s->t->source.n ? source : (uint32_t)s->t->source.n;
 }

@@ -2,6 +2,7 @@
  */
 #include "resolve/sweep_state.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -20,6 +21,7 @@ static inline size_t home(uint64_t a, uint32_t b, uint32_t c, size_t mask)
 
 static inline size_t probe(const sweep_table *t, uint64_t a, uint32_t b, uint32_t c)
 {
+	assert(t->n < t->slots); /* a free slot ends the search */
 	size_t mask = t->slots - 1, i = home(a, b, c, mask);
 	while (t->slot[i].val != ASSAY_NO_ROW &&
 	       (t->slot[i].a != a || t->slot[i].b != b || t->slot[i].c != c))

@@ -2,8 +2,7 @@
 #ifndef ASSAY_RESOLVE_SWEEP_STATE_H
 #define ASSAY_RESOLVE_SWEEP_STATE_H
 
-#include <assert.h>
-
+#include "base/assert.h"
 #include "resolve/sweep.h"
 
 /* Exact-match hash table with deletion; a and b are the key. */
@@ -265,6 +264,7 @@ void sweep_relink(assay_sweep *s, uint32_t stream, uint64_t key);
  * with marks of its own. */
 static inline void sweep_move(assay_sweep *s, uint32_t stream, uint64_t key)
 {
+	ASSAY_ASSERT_CHECKED(stream < s->stream.n);
 	const sweep_stream *p = &s->stream.p[stream];
 	if (p->moved < s->device.p[p->device].last_mark || p->id.device < 0)
 		sweep_relink(s, stream, key);
@@ -272,6 +272,7 @@ static inline void sweep_move(assay_sweep *s, uint32_t stream, uint64_t key)
 /* A mark for this call; keys begin at 0, so do marks. */
 static inline uint64_t sweep_mark(sweep_device *d, uint64_t key)
 {
+	assert(key < UINT64_MAX);
 	return d->last_mark = key + 1;
 }
 /* Has it changed since the mark? It and all that are older have not, otherwise. */

@@ -2,6 +2,7 @@
 #ifndef ASSAY_RESOLVE_WAITS_H
 #define ASSAY_RESOLVE_WAITS_H
 
+#include "base/assert.h"
 #include "base/index.h"
 #include "model/run.h"
 #include "resolve/keys.h"
@@ -72,6 +73,7 @@ typedef struct waits {
 
 static inline uint32_t waits_host_source(const waits *w, uint32_t h)
 {
+	ASSAY_ASSERT_CHECKED(h < w->t->host.n);
 	return assay_track_group(w->t, w->t->host.track[h]);
 }
 

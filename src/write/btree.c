@@ -179,6 +179,7 @@ void btree_put_header(uint8_t *page, uint8_t kind, uint32_t cells, uint32_t star
 
 static void end_leaf(btree *t)
 {
+	assert(!t->rows || t->start >= BTREE_LEAF_HEADER + 2 * t->rows);
 	btree_put_header(t->leaf, LEAF, t->rows, t->start ? t->start : BTREE_PAGE);
 }
 

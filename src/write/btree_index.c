@@ -48,6 +48,7 @@ static void put_leaf(btree_index *t, uint8_t *page, size_t n, uint32_t first)
 			*assay_push(&t->file->links) = (uint64_t)(link - t->file->pages.p);
 		btree_put_big(page + BTREE_LEAF_HEADER + 2 * i, start, 2);
 	}
+	assert(start >= BTREE_LEAF_HEADER + 2 * n && start <= BTREE_PAGE);
 	btree_put_header(page, LEAF, (uint32_t)n, start);
 }
 
@@ -70,6 +71,7 @@ static void end_leaf(btree_index *t, size_t n)
 {
 	uint32_t number = btree_add_page(t->file);
 	put_leaf(t, page_of(t, number), n, 0);
+	assert(n < t->leaf.n);
 	btree_cell above = t->leaf.p[n];
 	above.left = number;
 	copy_bytes(t, &above);
@@ -117,6 +119,7 @@ static void put_interior(btree_index *t, uint8_t *page, const btree_cell *cell, 
 		btree_put_big(page + start, btree_number_of(cell[i].left, first), BTREE_LINK);
 		btree_put_big(page + BTREE_INTERIOR_HEADER + 2 * i, start, 2);
 	}
+	assert(start >= BTREE_INTERIOR_HEADER + 2 * n && start <= BTREE_PAGE);
 	btree_put_header(page, INTERIOR, (uint32_t)n, start);
 	btree_put_big(page + BTREE_LEAF_HEADER, btree_number_of(last, first), BTREE_LINK);
 }

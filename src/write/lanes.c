@@ -1,5 +1,6 @@
 #include "write/lanes.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/compare.h"
@@ -67,6 +68,7 @@ static void close_from(lanes *l, size_t depth, int64_t next)
 {
 	for (; l->open.n > depth; l->open.n--) {
 		const level *v = &l->open.p[l->open.n - 1];
+		assert(v->span < l->out->n);
 		assay_lane_span *s = &l->out->p[v->span];
 		int64_t end = v->end < next ? v->end : next;
 		s->dur = end > s->ts ? end - s->ts : 0;
@@ -82,6 +84,7 @@ static bool is_level(const level *v, uint32_t caller, uint32_t code)
 static void see_level(lanes *l, size_t depth, uint32_t caller, uint32_t code, uint32_t stack,
 		      const sight *at)
 {
+	assert(depth <= l->open.n);
 	if (depth >= l->open.n || !is_level(&l->open.p[depth], caller, code)) {
 		close_from(l, depth, at->ts);
 		uint32_t parent = depth ? l->open.p[depth - 1].span : ASSAY_NO_ROW;

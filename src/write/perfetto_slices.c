@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "base/beside.h"
 #include "base/sort.h"
 #include "base/turns.h"
@@ -457,6 +458,7 @@ static void close_until(perfetto *p, item_list *open, int64_t ts)
 {
 	while (open->n && open->p[open->n - 1].end <= ts) {
 		item it = open->p[--open->n];
+		ASSAY_ASSERT_CHECKED(!open->n || open->p[open->n - 1].end >= it.end);
 		add_event(p, &it, PF_SLICE_END, it.end);
 	}
 }

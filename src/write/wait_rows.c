@@ -1,5 +1,6 @@
 #include "write/wait_rows.h"
 
+#include <assert.h>
 #include <string.h>
 
 const char *assay_wait_row_name(uint8_t kind)
@@ -10,6 +11,7 @@ const char *assay_wait_row_name(uint8_t kind)
 		[ASSAY_WAIT_STREAM_SYNC] = "Stream Sync",
 		[ASSAY_WAIT_DEVICE_SYNC] = "Context Sync",
 	};
+	assert(kind < ASSAY_WAIT_KIND_COUNT);
 	return names[kind];
 }
 
