@@ -13,7 +13,9 @@
 enum { FILE_MAX = 1 << 20 };
 
 static const struct device {
-	const char *name, *vendor, *arch, *words;
+	const char *name;
+	assay_vendor vendor;
+	const char *arch, *words;
 	int32_t units;
 	double memory_from, memory_to; /* GB */
 	double clock;
@@ -22,10 +24,18 @@ static const struct device {
 } devices[] = {
 #define RATE(name, vendor, arch, words, units, from, to, clock, fp64, fp32, tf32, bf16, fp16, fp8, \
 	     int8, fp4, bandwidth, cache, best, links)                                             \
-	{name,      vendor, arch,                                                                  \
-	 words,     units,  from,                                                                  \
-	 to,        clock,  {0, fp64, fp32, tf32, bf16, fp16, fp8, int8, fp4},                     \
-	 bandwidth, cache,  best,                                                                  \
+	{name,                                                                                     \
+	 ASSAY_VENDOR_##vendor,                                                                    \
+	 arch,                                                                                     \
+	 words,                                                                                    \
+	 units,                                                                                    \
+	 from,                                                                                     \
+	 to,                                                                                       \
+	 clock,                                                                                    \
+	 {0, fp64, fp32, tf32, bf16, fp16, fp8, int8, fp4},                                        \
+	 bandwidth,                                                                                \
+	 cache,                                                                                    \
+	 best,                                                                                     \
 	 links},
 #include "analyze/rates.def"
 #undef RATE
@@ -43,7 +53,8 @@ double assay_rates_fastest(assay_math math)
 
 /* What the input says about a device. */
 struct told {
-	assay_str name, vendor, arch;
+	assay_str name, arch;
+	assay_vendor vendor;
 	int32_t units;
 	double gb;
 };
@@ -109,8 +120,7 @@ static const struct device *by_numbers(const struct told *t, const char **also)
 	for (size_t i = 0; i < ASSAY_COUNT_OF(devices); i++) {
 		const struct device *d = &devices[i];
 		if (units_of(d, t->units) != d->units || t->gb <= 0 || !memory_fits(d, t->gb) ||
-		    !assay_str_is(t->vendor, d->vendor) ||
-		    (t->arch.n && !assay_str_starts(t->arch, d->arch)))
+		    t->vendor != d->vendor || (t->arch.n && !assay_str_starts(t->arch, d->arch)))
 			continue;
 		bool slower = found && d->peak[ASSAY_MATH_BF16] <= found->peak[ASSAY_MATH_BF16];
 		if (found)
@@ -130,7 +140,7 @@ static struct told told_of(const assay_run *run, uint32_t device_time)
 	if (i == ASSAY_NO_ROW)
 		return (struct told){.units = -1};
 	return (struct told){.name = assay_text(run, d->name[i]),
-			     .vendor = assay_text(run, d->vendor[i]),
+			     .vendor = assay_device_vendor(run, i),
 			     .arch = assay_text(run, d->arch[i]),
 			     .units = d->units[i],
 			     .gb = d->memory[i] > 0 ? (double)d->memory[i] / 1e9 : 0};
@@ -338,6 +348,8 @@ static const struct {
 	{"", "nvidia", "sm_90", 132, 150.1, "H200 NVL"},
 	{"AMD Radeon Graphics", "amd", "", 104, 68.7, "MI250, one die"},
 	{"", "amd", "gfx950", 256, 309.2, "MI350X"},
+	{"", "AMD", "gfx950", 256, 309.2, "MI350X"},
+	{"", "", "gfx950", 256, 309.2, ""},
 	{"NVIDIA GeForce RTX 3060", "nvidia", "sm_86", 28, 12.6, ""},
 	{"", "amd", "", -1, 0, ""},
 };

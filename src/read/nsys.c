@@ -204,7 +204,7 @@ static void add_device(nsys *n, int64_t number)
 	assay_device_table *d = &n->part->t.device;
 	char arch[32];
 	int64_t major = assay_db_int(n->db, 5, -1), minor = assay_db_int(n->db, 6, 0);
-	d->vendor[r] = assay_intern_z(&n->part->strings, "nvidia");
+	d->vendor[r] = assay_intern_z(&n->part->strings, assay_vendor_name[ASSAY_VENDOR_NVIDIA]);
 	d->name[r] = assay_intern(&n->part->strings, assay_db_text(n->db, 1));
 	d->memory[r] = assay_db_int(n->db, 2, -1);
 	d->units[r] = (int32_t)assay_db_int(n->db, 3, -1);
@@ -266,7 +266,8 @@ static void add_devices_of_work(nsys *n)
 		uint32_t d = *slot = assay_add(t, ASSAY_T_device);
 		t->device.source[d] = t->track.source[i];
 		t->device.id[d] = (int32_t)id;
-		t->device.vendor[d] = assay_intern_z(&n->part->strings, "nvidia");
+		t->device.vendor[d] =
+			assay_intern_z(&n->part->strings, assay_vendor_name[ASSAY_VENDOR_NVIDIA]);
 	}
 	assay_map_free(&known);
 }

@@ -177,7 +177,7 @@ static int64_t device_of(reader *r)
 	assay_device_table *t = &r->part->t.device;
 	at -= at && s.p[at - 1] == '(';
 	t->name[d] = assay_intern(&r->part->strings, assay_str_trim((assay_str){s.p, at}));
-	t->vendor[d] = assay_intern_z(&r->part->strings, "nvidia");
+	t->vendor[d] = assay_intern_z(&r->part->strings, assay_vendor_name[ASSAY_VENDOR_NVIDIA]);
 	return id;
 }
 

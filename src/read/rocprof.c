@@ -114,7 +114,7 @@ uint32_t assay_rocprof_device(assay_part *p, int64_t id)
 	uint32_t r = assay_add(&p->t, ASSAY_T_device);
 	t->source[r] = p->source;
 	t->id[r] = id >= 0 && id <= INT32_MAX ? (int32_t)id : -1;
-	t->vendor[r] = assay_intern_z(&p->strings, "amd");
+	t->vendor[r] = assay_intern_z(&p->strings, assay_vendor_name[ASSAY_VENDOR_AMD]);
 	return r;
 }
 

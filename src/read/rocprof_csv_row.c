@@ -519,7 +519,7 @@ void assay_csv_put_device(csv_worker *w)
 	t->device.source[r] = w->part.source;
 	t->device.id[r] = v[CSV_AGENT] <= INT32_MAX ? (int32_t)v[CSV_AGENT] : -1;
 	t->device.name[r] = (assay_sid)(v[CSV_PRODUCT] ? v[CSV_PRODUCT] : v[CSV_NAME]);
-	t->device.vendor[r] = assay_intern_z(&w->part.strings, "amd");
+	t->device.vendor[r] = assay_intern_z(&w->part.strings, assay_vendor_name[ASSAY_VENDOR_AMD]);
 	t->device.arch[r] = gfx_name(w, v[CSV_GFX]);
 	t->device.memory[r] = v[CSV_MEMORY] ? signed_or_absent(v[CSV_MEMORY]) : -1;
 	t->device.units[r] = (int32_t)v[CSV_UNITS];
