@@ -1,6 +1,8 @@
 /* A device that is taken away: kernels of one name and shape that take much longer at times,
  * submitted work that does not begin although the device is free, and telemetry that shows the
  * device busy while the program does nothing on it. */
+#include <assert.h>
+
 #include "analyze/analyze.h"
 #include "analyze/asked.h"
 #include "analyze/finding.h"
@@ -227,6 +229,7 @@ static int64_t work_within(const struct shared *x, uint32_t device)
 {
 	const assay_gpu_table *g = &x->run->part.t.gpu;
 	const assay_window *w = x->c->w;
+	assert(device < x->c->order->device.n);
 	const assay_order_device *d = &x->c->order->device.p[device];
 	int64_t sum = 0, end = w->from;
 	for (size_t i = d->first; i < d->first + d->n; i++) {
@@ -239,10 +242,11 @@ static int64_t work_within(const struct shared *x, uint32_t device)
 	return sum;
 }
 
+/* Of processes whose events are not kept nobody knows what they did meanwhile. */
 static void find_others(struct shared *x)
 {
 	uint32_t mine = x->c->w->device;
-	for (uint32_t i = 0; i < x->run->part.t.device_time.n; i++) {
+	for (uint32_t i = 0; i < x->c->order->device.n; i++) {
 		if (i == mine || !assay_same_gpu(x->run, mine, i))
 			continue;
 		int64_t taken = work_within(x, i);
@@ -458,6 +462,9 @@ TEST(work_of_another_process_on_the_device_is_counted_within_the_window)
 		t->device_time.source[d] = source;
 		t->device_time.device[d] = 0;
 	}
+	uint32_t without_events = assay_add(t, ASSAY_T_device_time);
+	t->device_time.source[without_events] = 0;
+	t->device_time.device[without_events] = 0;
 	assay_kernels(run);
 	assay_order_build(&order, run);
 	struct shared x = {.run = run, .c = &c};

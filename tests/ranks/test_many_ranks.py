@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -127,6 +128,16 @@ def check_limit(where):
         tap.ok(f"what is not known of a rank is null ({ranks} ranks)", bool(unknown) == (ranks > 16) and 0 not in unknown, unknown)
 
 
+def check_one_gpu(where):
+    """More processes than are held in full, all on one GPU."""
+    job = where / "shared"
+    job.mkdir()
+    for pid in range(64):
+        shutil.copy(next(tap.ROOT.glob("demo/run/*.asy")), job / f"trace-vm-{1000 + pid}.asy")
+    r = tap.report(job)
+    tap.ok("64 captures of one GPU are a job", len(r.get("devices", [])) == 64 and 1 <= sum(i["in_full"] for i in r["inputs"]) <= 4, r.get("inputs"))
+
+
 def peak(*args):
     """Peak memory in kB of the program, with few file descriptors."""
     def few_files():
@@ -189,6 +200,7 @@ def main():
         check_faults(where, first)
         check_text(where)
         check_chosen(where)
+        check_one_gpu(where)
         if "address" not in tap.ASSAY:  # a library with sanitizers cannot be loaded into Python
             check_limit(where)
         if "sanitize" in tap.ASSAY or "address" in tap.ASSAY:
