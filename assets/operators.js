@@ -2,6 +2,7 @@
 import { countColumn, numberColumn, shareColumn, timeColumn } from "./columns.js";
 import { el, section } from "./dom.js";
 import { formatPercent, formatRate } from "./format.js";
+import { ranksNote } from "./sections.js";
 import { makeTable } from "./tables.js";
 
 const rateColumn = (flops, ns) => numberColumn("rate", "FLOP/s", (o) => flops(o) > 0 && ns(o) > 0 ? flops(o) / ns(o) * 1e9 : null, formatRate);
@@ -17,7 +18,7 @@ export function operators(data, onsearch) {
 		timeColumn("GPU time", (o) => o.kernel_ns),
 		countColumn("calls", (o) => o.calls),
 	];
-	return section("operators", "Operators", makeTable([
+	return section("operators", "Operators", ranksNote(data), makeTable([
 		...common,
 		shareColumn("share", (o) => o.share ?? null, 1),
 		rateColumn((o) => o.flops, (o) => o.modelled_ns),

@@ -140,10 +140,11 @@ export function kernels(data, onsearch) {
 					shortName(data.texts[k.name[i]]), data.texts[k.name[i]] !== shortName(data.texts[k.name[i]]) ? el("small", {}, data.texts[k.name[i]]) : null),
 			},
 		], rows, { caption: `Kernels, copies and memsets by name; shares are of ${formatTime(total)} of kernels`, search: "Filter kernels", sort: 0 }),
-		copyTable(data.report));
+		copyTable(data));
 }
 
-function copyTable({ copies = [] }) {
+function copyTable(data) {
+	const { copies = [] } = data.report, full = ranksInFull(data);
 	return !copies.length ? null : makeTable([
 		timeColumn("total", (c) => c.total_ns),
 		countColumn("count", (c) => c.count),
@@ -152,7 +153,7 @@ function copyTable({ copies = [] }) {
 		numberColumn("rate", "B/s", (c) => c.bytes_per_second || null, (rate) => `${formatBytes(rate)}/s`),
 		{ title: "host memory", value: (c) => c.host_memory ?? "", show: (c) => c.host_memory ?? "" },
 		{ title: "name", name: true, value: (c) => c.name, show: (c) => c.name },
-	], copies, { caption: "Copies and memsets: how much they moved, and how fast", sort: 0 });
+	], copies, { caption: `Copies and memsets${full ? ` of ${listed(full)}` : ""}: how much they moved, and how fast`, sort: 0 });
 }
 
 function callTable(rows, caption) {
@@ -167,8 +168,9 @@ function callTable(rows, caption) {
 }
 
 // Calls of the GPU's runtime and driver, and what recording them took.
-export function calls({ report: { runtime_calls: made, recording_overhead: own } }) {
-	return !made?.length && !own?.length ? null : section("calls", "Calls",
+export function calls(data) {
+	const { runtime_calls: made, recording_overhead: own } = data.report;
+	return !made?.length && !own?.length ? null : section("calls", "Calls", ranksNote(data),
 		callTable(made, "Calls of the GPU's runtime and driver, by the host time they took"), callTable(own, "What recording took, as the recorder tells it"));
 }
 

@@ -335,14 +335,16 @@ static void print_top(assay_printout *p, size_t lines)
 		const uint32_t *row = assay_ops_by_time(p->run, &p->scratch);
 		int64_t all = assay_ops_time(p->run);
 		for (size_t i = 0; i < o->n && i < lines; i++)
-			print_line(
-				p, i ? "" : "Ops",
-				assay_printf(&p->scratch, "%9s %5.1f%% %7s x  %s",
-					     assay_fmt_time(t, o->busy[row[i]]),
-					     assay_percent(o->busy[row[i]], all),
-					     assay_fmt_count(c, o->calls[row[i]]),
-					     assay_fmt_safe(&p->scratch,
-							    assay_text(p->run, o->name[row[i]]))));
+			print_line(p, i ? "" : "Ops",
+				   assay_printf(&p->scratch, "%9s %5.1f%% %7s x  %s%s",
+						assay_fmt_time(t, o->busy[row[i]]),
+						assay_percent(o->busy[row[i]], all),
+						assay_fmt_count(c, o->calls[row[i]]),
+						assay_fmt_safe(&p->scratch,
+							       assay_text(p->run, o->name[row[i]])),
+						p->run->in_full && !i
+							? " (of the ranks with events)"
+							: ""));
 		return;
 	}
 	const assay_kernel_table *k = &p->run->part.t.kernel;

@@ -26,10 +26,10 @@ const uint32_t *assay_ops_by_time(const assay_run *run, assay_arena *a)
 
 int64_t assay_ops_time(const assay_run *run)
 {
-	const assay_kernel_table *k = &run->part.t.kernel;
+	const assay_gpu_table *g = &run->part.t.gpu;
 	int64_t total = 0;
-	for (size_t i = 0; i < k->n; i++)
-		total += k->total[i];
+	for (size_t i = 0; i < g->n; i++)
+		total += g->dur[i] > 0 ? g->dur[i] : 0;
 	return total;
 }
 
@@ -361,7 +361,8 @@ void assay_ops_text(assay_printout *p)
 	const uint32_t *ops = assay_ops_by_time(p->run, &p->scratch),
 		       *shapes = by_time(&p->scratch, t->op_shape.busy, t->op_shape.n);
 	int64_t total = assay_ops_time(p->run);
-	assay_print_heading(p, "Operators");
+	assay_print_heading(p,
+			    p->run->in_full ? "Operators, of the ranks with events" : "Operators");
 	print_roof(p);
 	print_phases(p);
 	fprintf(p->out, "  %8s %6s %7s %7s %5s %11s  %s\n", "GPU time", "share", "calls", "TFLOP/s",

@@ -9,7 +9,8 @@ void assay_ops_json(assay_jsonw *w, const assay_run *run);
 void assay_ops_text(assay_printout *p);
 /* Rows of operator, most GPU time first; the array lives in a. */
 const uint32_t *assay_ops_by_time(const assay_run *run, assay_arena *a);
-/* Time of all GPU work: what shares of operators are of. */
+/* Time of all GPU work that the run holds, of the ranks with events: what shares of operators are
+ * of. */
 int64_t assay_ops_time(const assay_run *run);
 /* "MFU 14.5%, HFU 14.5%, 143.0 TFLOP/s, 0.89 TB/s" of the window; NULL when nothing is known. */
 const char *assay_ops_rates(const assay_run *run, assay_arena *a);

@@ -174,8 +174,10 @@ def check_chosen(where):
         chosen, alone = tap.run(*command, "--ranks", "7", job), tap.run(*command, one)
         same = without_others(chosen[1], "--json" in command) == without_others(alone[1], "--json" in command)
         tap.ok(f"{' '.join(command)} of a rank is that of its file", chosen[0] == 0 and same, chosen[2])
-    collectives = json.loads(tap.run("waits", "--json", "--ranks", "7", job)[1])["collectives"]
-    ranks, late = json.loads(tap.run("report", "--json", job)[1])["ranks"], collectives["waits"]
+    collectives, report = json.loads(tap.run("waits", "--json", "--ranks", "7", job)[1])["collectives"], tap.report(job)
+    shares = [o["share"] for o in report["ops"]]
+    tap.ok("operators launched all work of the ranks that they are told of", abs(sum(shares) - 1) < 1e-9, shares)
+    ranks, late = report["ranks"], collectives["waits"]
     same = all(collectives[k] == sum(r[k] for r in ranks) > 0 for k in ("waited_ns", "transfer_ns"))
     tap.ok("collectives of waits have the sums of the report's ranks", same, collectives)
     tap.ok("collectives of all ranks are told beside the waits of one", late and {w["last_rank"] for w in late} == {SLOW}, late[:3])
