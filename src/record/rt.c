@@ -215,6 +215,7 @@ static bool start_locked(void)
 	memset(rt.symbols, 0, sizeof rt.symbols);
 	if (!make_buffers() || !start_writer()) {
 		atomic_store(&rt.on, 0);
+		assay_rt_leave_empty_capture(); /* who looks after the command sees why */
 		return false;
 	}
 	new_life();

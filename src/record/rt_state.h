@@ -165,8 +165,9 @@ void assay_rt_put_lost(uint32_t why, uint64_t count, int64_t first, int64_t last
 void assay_rt_remove_rings(void);
 void *assay_rt_writer(void *unused);
 void assay_rt_wake_writer(void);
-void assay_rt_drain_bulk(void); /* on the writer's thread */
-void assay_rt_drop_files(void); /* in a forked child: the parent's */
+void assay_rt_drain_bulk(void);          /* on the writer's thread */
+void assay_rt_drop_files(void);          /* in a forked child: the parent's */
+void assay_rt_leave_empty_capture(void); /* of a process that cannot be recorded */
 bool assay_rt_is_writer(void);
 void assay_rt_tell_fact(const char *key, const char *value); /* on the writer's thread */
 int assay_rt_ring_fd(void);

@@ -1,11 +1,12 @@
 /* Threads of the recorder's own. A process whose first thread called pthread_exit() ends with its
  * last one, and ours must not be that: when no other is left, the process is ended as the C library
- * would have done it. */
+ * would have done it, or with the end of its first thread where that was another. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "record/rt_state.h"
@@ -13,6 +14,7 @@
 static struct {
 	_Atomic uint32_t living; /* of ours; never more than there are */
 	_Atomic uint32_t alone;  /* nobody else is left */
+	int how;                 /* then: the first thread's end, as waitpid() has it */
 	sigset_t mask;           /* of the program's thread that started the first of ours */
 } threads;
 
@@ -72,9 +74,17 @@ void assay_threads_forked(void)
 	atomic_store(&threads.alone, 0);
 }
 
-/* State and number of threads, as the kernel tells them of the process's first thread: fields 3 and
- * 20 of stat, behind the name, which may hold anything. */
-static bool first_has_ended(uint32_t *number)
+static const char *field_of(const char *state, int number)
+{
+	const char *p = state;
+	for (int field = 3; p && field < number; field++)
+		p = strchr(p + 1, ' ');
+	return p;
+}
+
+/* State, number of threads and end, as the kernel tells them of the process's first thread: fields
+ * 3, 20 and 52 of stat, behind the name, which may hold anything. */
+static bool first_has_ended(uint32_t *number, int *how)
 {
 	char path[64], text[1024];
 	snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)getpid());
@@ -86,16 +96,17 @@ static bool first_has_ended(uint32_t *number)
 	const char *p = strrchr(text, ')');
 	if (!p || p[1] != ' ' || p[2] != 'Z')
 		return false;
-	for (int field = 2; p && field < 20; field++)
-		p = strchr(p + 1, ' ');
-	*number = p ? (uint32_t)strtoul(p, NULL, 10) : 0;
-	return p != NULL;
+	const char *threads_field = field_of(p + 1, 20), *end_field = field_of(p + 1, 52);
+	*number = threads_field ? (uint32_t)strtoul(threads_field, NULL, 10) : 0;
+	*how = end_field ? atoi(end_field) : 0;
+	return threads_field != NULL;
 }
 
 bool assay_threads_look(void)
 {
 	uint32_t living = atomic_load(&threads.living), all;
-	if (!first_has_ended(&all) || all != living + 1 || living != atomic_load(&threads.living))
+	if (!first_has_ended(&all, &threads.how) || all != living + 1 ||
+	    living != atomic_load(&threads.living))
 		return false;
 	atomic_store(&threads.alone, 1);
 	return true;
@@ -106,8 +117,24 @@ bool assay_threads_alone(void)
 	return atomic_load(&threads.alone);
 }
 
+/* Without exit handlers. */
+static _Noreturn void end_as(int how)
+{
+	assay_rt_leave();
+	if (WIFSIGNALED(how)) { /* a filter of system calls ended that thread alone */
+		sigset_t all;
+		sigfillset(&all);
+		signal(WTERMSIG(how), SIG_DFL);
+		raise(WTERMSIG(how));
+		pthread_sigmask(SIG_UNBLOCK, &all, NULL);
+	}
+	_exit(WEXITSTATUS(how)); /* by the system call: the C library knows nothing of it */
+}
+
 void assay_threads_end_process(void)
 {
+	if (threads.how)
+		end_as(threads.how);
 	pthread_sigmask(SIG_SETMASK, &threads.mask, NULL);
 	exit(EXIT_SUCCESS);
 }

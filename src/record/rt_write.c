@@ -132,22 +132,40 @@ static void plain_host(char *to, size_t size)
 }
 
 /* trace-HOST-PID.asy, or trace-HOST-PID.2.asy after an exec, a fork of the same number, ... */
-static bool make_capture(char *stem, size_t size)
+static bool make_named(char *stem, size_t size, bool (*make)(const char *path))
 {
-	char host[64] = "host";
+	char host[64] = "host", path[sizeof rt.capture.path];
 	plain_host(host, sizeof host);
 	for (unsigned n = 1; n < NAMES_MAX; n++) {
 		char more[16] = "";
 		if (n > 1)
 			snprintf(more, sizeof more, ".%u", n);
 		snprintf(stem, size, "trace-%s-%d%s", host, (int)getpid(), more);
-		snprintf(rt.capture.path, sizeof rt.capture.path, "%s/%s.asy", rt.conf.dir, stem);
-		if (create(&rt.capture, O_RDWR | O_APPEND, 0644))
+		snprintf(path, sizeof path, "%s/%s.asy", rt.conf.dir, stem);
+		if (make(path))
 			return true;
 		if (errno != EEXIST)
 			return false;
 	}
 	return false;
+}
+
+static bool make_capture(const char *path)
+{
+	snprintf(rt.capture.path, sizeof rt.capture.path, "%s", path);
+	return create(&rt.capture, O_RDWR | O_APPEND, 0644);
+}
+
+static bool make_empty(const char *path)
+{
+	return mknod(path, S_IFREG | 0644, 0) == 0;
+}
+
+/* Without a descriptor: this is a thread of the program. */
+void assay_rt_leave_empty_capture(void)
+{
+	char stem[160];
+	make_named(stem, sizeof stem, make_empty);
 }
 
 /* Pages that are really there, so that a full disk cannot kill the program. */
@@ -192,14 +210,14 @@ static bool make_ring_file(const char *stem)
 static bool make_files(void)
 {
 	char stem[160];
-	if (!make_capture(stem, sizeof stem))
+	if (!make_named(stem, sizeof stem, make_capture))
 		return false;
 	if (!rt.own_table) /* keeps its number */
 		mmap(NULL, 4096, PROT_READ, MAP_SHARED, rt.capture.fd, 0);
 	rt.capture_bytes = 0;
 	if (make_ring_file(stem))
 		return true;
-	close_ours(&rt.capture); /* it stays, empty: who looks after the command sees why */
+	take_away(&rt.capture);
 	return false;
 }
 

@@ -237,10 +237,11 @@ def programs_that_clear_their_environment_before_they_use_a_gpu_are_named():
     os.remove(FAKE + "/dev/nvidia-uvm")
 
 
-WAYS = ("handlers", "fork", "vfork-exec", "vfork-exit", "threads", "dlclose", "first-leaves", "only-leaves", "thread-exits", "thread-quits", "handler-quits", "crash",
-        "abort", "no-core", "few-files", "no-files", "read-only", "moved", *(f"memory-{mb}" for mb in (1, 4, 12, 40, 160)))
+WAYS = ("handlers", "fork", "vfork-exec", "vfork-exit", "threads", "dlclose", "first-leaves", "only-leaves", "first-exits", "first-is-killed",
+        "thread-exits", "thread-quits", "handler-quits", "crash", "abort", "no-core", "few-files", "no-files", "read-only", "moved",
+        *(f"memory-{mb}" for mb in (1, 4, 12, 40, 160)))
 # whose first thread ends alone, and how many kernels it and its others launch
-LEAVES = {"first-leaves": 200, "only-leaves": 100}
+LEAVES = {"first-leaves": 200, "only-leaves": 100, "first-exits": 100, "first-is-killed": 100}
 # where the recorder cannot work at all, and where nothing is missing
 BLIND = ("few-files", "read-only", "moved")
 
@@ -318,6 +319,20 @@ def whatever_a_program_does_to_itself_it_prints_and_ends_the_same():
             if how in LEAVES:
                 c = one(run)
                 eq((how, len(c.rows["KERNEL"]), len(c.rows["END"])), (how, LEAVES[how], 1))
+
+
+@test
+def a_program_that_may_start_no_thread_is_named():
+    program = build_ways()
+    user = an_ordinary_user(program)
+    run = os.path.join(user.pop("where"), "no-threads")
+    p = subprocess.run([ASSAY, "record", "-o", run, "--telemetry", "off", "--", program, "no-threads"], capture_output=True, text=True,
+                       env=dict(os.environ, LD_LIBRARY_PATH=FAKE), timeout=PATIENCE, **user)
+    eq((p.stdout, p.returncode), ("started: 0\nwent on\n", 7))
+    with open(run + "/run.json") as f:
+        eq([(c["why"], c["gpu"]) for c in json.load(f)["unrecorded"]], [("room", True)])
+    assert "no room to record it" in p.stderr and "not seen to use a GPU" not in p.stderr, p.stderr
+    eq(glob.glob(run + "/*.asy"), [])
 
 
 @test

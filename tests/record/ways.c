@@ -2,14 +2,17 @@
  * and end the same. usage: ways HOW */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -109,6 +112,8 @@ static void before(const char *how)
 {
 	if (!strcmp(how, "few-files"))
 		limit(RLIMIT_NOFILE, 3);
+	else if (!strcmp(how, "no-threads"))
+		limit(RLIMIT_NPROC, 1); /* which root may exceed */
 	else if (!strcmp(how, "no-files"))
 		limit(RLIMIT_FSIZE, 0);
 	else if (!strncmp(how, "memory-", 7))
@@ -209,6 +214,18 @@ static void first_leaves(bool another)
 	pthread_exit(NULL);
 }
 
+/* Without a word to the C library. */
+static void first_exits(void)
+{
+	syscall(SYS_exit, 5);
+}
+
+static void first_is_killed(void)
+{
+	prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
+	syscall(SYS_getpid);
+}
+
 static void *write_much(void *unused)
 {
 	static char text[1 << 18]; /* more than a pipe holds */
@@ -250,6 +267,10 @@ static void during(const char *how)
 		first_leaves(true);
 	else if (!strcmp(how, "only-leaves"))
 		first_leaves(false);
+	else if (!strcmp(how, "first-exits"))
+		first_exits();
+	else if (!strcmp(how, "first-is-killed"))
+		first_is_killed();
 	else if (!strcmp(how, "thread-exits"))
 		leave_by(work_and_exit);
 	else if (!strcmp(how, "thread-quits"))
