@@ -290,7 +290,8 @@ void btree_file_write(btree_file *f, uint8_t *image, uint32_t pages, FILE *out)
 	btree_put_big(image + COUNT_AT, n ? btree_number_of((uint32_t)n - 1, first) : pages, 4);
 	memcpy(image + COUNT_OF_VERSION_AT, image + VERSION_AT, 4); /* the count is of this one */
 	fwrite(image, BTREE_PAGE, pages, out);
-	fwrite(f->pages.p, BTREE_PAGE, before, out);
+	if (before)
+		fwrite(f->pages.p, BTREE_PAGE, before, out);
 	if (before < n) {
 		fwrite(empty, BTREE_PAGE, 1, out);
 		fwrite(f->pages.p + before * BTREE_PAGE, BTREE_PAGE, n - before, out);
@@ -332,5 +333,19 @@ TEST(the_page_that_sqlite_locks_is_left_out)
 	CHECK_EQ(btree_number_of(LOCKED - 3, 3), LOCKED + 1);
 	CHECK_EQ(btree_number_of(0, LOCKED), LOCKED + 1);
 	CHECK_EQ(btree_number_of(5, LOCKED + 1), LOCKED + 6);
+	return 0;
+}
+
+TEST(a_file_of_trees_of_one_page_is_its_image)
+{
+	btree_file f = {0};
+	uint8_t image[BTREE_PAGE] = {0}, got[BTREE_PAGE + 1];
+	FILE *out = tmpfile();
+	CHECK(out);
+	btree_file_write(&f, image, 1, out);
+	rewind(out);
+	CHECK_EQ(fread(got, 1, sizeof got, out), BTREE_PAGE);
+	CHECK_EQ(got[COUNT_AT + 3], 1);
+	fclose(out);
 	return 0;
 }
