@@ -227,11 +227,9 @@ static int64_t device_of(const rocpd *o, uint32_t g)
 }
 
 /* Formats that only AMD has need not say so. */
-static const char *vendor_name(const rocpd *o, assay_vendor known)
+static const char *unknown_vendor(const rocpd *o)
 {
-	bool amd = !known && assay_has_trait(o->run, o->group, ASSAY_TRAIT_ROCTX);
-	assay_vendor v = amd ? ASSAY_VENDOR_AMD : known;
-	return v ? assay_vendor_title[v] : "unknown";
+	return assay_has_trait(o->run, o->group, ASSAY_TRAIT_ROCTX) ? "AMD" : "unknown";
 }
 
 /* row: of device, what is known of it; ASSAY_NO_ROW: nothing. */
@@ -239,12 +237,12 @@ static void put_gpu_agent(rocpd *o, int64_t id, uint32_t row)
 {
 	const assay_device_table *d = &o->t->device;
 	if (row == ASSAY_NO_ROW) {
-		put_agent(o, id, true, ASSAY_S("unknown"), ASSAY_S("unknown"),
-			  vendor_name(o, ASSAY_VENDOR_UNKNOWN));
+		put_agent(o, id, true, ASSAY_S("unknown"), ASSAY_S("unknown"), unknown_vendor(o));
 		return;
 	}
+	assay_vendor v = assay_device_vendor(o->run, row);
 	put_agent(o, id, true, assay_text(o->run, d->arch[row]), assay_text(o->run, d->name[row]),
-		  vendor_name(o, assay_device_vendor(o->run, row)));
+		  v ? assay_vendor_title[v] : "unknown");
 	put_agent_facts(o, id, row);
 }
 
