@@ -3,6 +3,7 @@
 is checked by mandoc, every completion script is parsed by its shell."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,10 @@ OUTPUTS = ("report.html", "parts", "env.json")  # what examples write
 
 def lines(*args):
     return tap.run(*args)[1].splitlines()
+
+
+def plain(words):
+    return [w.replace("\\-", "-") for w in words]
 
 
 with tempfile.TemporaryDirectory() as temp:
@@ -43,8 +48,14 @@ for command in ["", *lines("help", "--list")]:
         code, out, _ = tap.run(command, "--help")
         words = command.replace("-", " ")  # env-diff is the page of the command `env diff`
         tap.ok(f"{command} --help", code == 0 and out.startswith(f"usage: assay {words}"))
+        values = re.findall(r"^\.B .*\\-\\-(\S+) \\fI(.*)\\fR$", page, re.M)
+        tap.ok(f"{command} --help has every option's value whole", all(f"--{name} {value}\n" in out or f"--{name} {value}  " in out for name, value in map(plain, values)), values)
+        tap.ok(f"{command} --help keeps to its width", not [line for line in out.split("\nexamples:\n")[0].splitlines()[1:] if len(line) > 100])
         code, out, err = tap.run(command, "--no-such-option")
         tap.ok(f"{command} refuses unknown options", code == 2 and "--no-such-option" in err and not out)
+
+orders = re.findall(r"^  (start|stop|mark|flush|status) ", tap.run("ctl", "--help")[1], re.M)
+tap.ok("orders of ctl have a line each", orders == ["start", "stop", "mark", "flush", "status"], orders)
 
 for shell in ("bash", "zsh", "fish"):
     script = tap.run("help", "--completion", shell)[1]

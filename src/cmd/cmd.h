@@ -48,11 +48,20 @@ typedef struct assay_example {
 	const char *about;
 } assay_example;
 
+/* A word that a command takes or prints, explained. */
+typedef struct assay_term {
+	const char *name;
+	const char *about; /* one sentence */
+} assay_term;
+
 typedef struct assay_cmd {
-	const char *name;    /* one word, or two: "env diff" */
-	const char *args;    /* operands in the usage line: "INPUT..." */
-	const char *about;   /* one line, no full stop */
-	const char *details; /* paragraphs for --help and the manual, split by an empty line */
+	const char *name;      /* one word, or two: "env diff" */
+	const char *args;      /* operands in the usage line: "INPUT..." */
+	const char *about;     /* one line, no full stop */
+	const char *details;   /* paragraphs for --help and the manual, split by an empty line */
+	const char *terms_are; /* heading of the terms: "orders" */
+	const assay_term *terms;
+	size_t n_terms;
 	const assay_opt *opts;
 	size_t n_opts;
 	const assay_example *examples;
@@ -65,7 +74,9 @@ typedef struct assay_cmd {
 	int (*run)(const void *args, char **operands, int n);
 } assay_cmd;
 
-#define ASSAY_OPTS(table)     .opts = table, .n_opts = ASSAY_COUNT_OF(table)
+#define ASSAY_OPTS(table) .opts = table, .n_opts = ASSAY_COUNT_OF(table)
+#define ASSAY_TERMS(title, table)                                                                  \
+	.terms_are = title, .terms = table, .n_terms = ASSAY_COUNT_OF(table)
 #define ASSAY_EXAMPLES(table) .examples = table, .n_examples = ASSAY_COUNT_OF(table)
 
 extern const assay_cmd *const assay_cmds[];

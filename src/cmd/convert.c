@@ -165,16 +165,14 @@ static int convert_run(const void *args, char **operands, int n)
 
 static const assay_opt convert_opts[] = {
 	{"to", 0, ASSAY_OPT_TEXT, "FORMAT",
-	 "Format to write when OUT's name does not say it: chrome, perfetto, xplane, xplane-grouped, rocpd, rocprof-csv, csv or sqlite.",
+	 "Format to write, when OUT's name does not say: chrome, perfetto, xplane, xplane-grouped, rocpd, rocprof-csv, csv or sqlite.",
 	 offsetof(struct convert_args, to)},
-	{"hta", 0, ASSAY_OPT_FLAG, NULL,
-	 "Give HIP calls their CUDA names, by which HTA finds them.",
+	{"hta", 0, ASSAY_OPT_FLAG, NULL, "Give HIP calls the CUDA names that HTA looks for.",
 	 offsetof(struct convert_args, hta)},
-	{"exact", 0, ASSAY_OPT_FLAG, NULL,
-	 "Write no scopes that are inferred (see scopes --exact).",
+	{"exact", 0, ASSAY_OPT_FLAG, NULL, "Write no inferred scopes (see scopes --exact).",
 	 offsetof(struct convert_args, exact)},
 	{"each", 0, ASSAY_OPT_FLAG, NULL,
-	 "One file for each process, into the folder OUT: memory holds a few processes, not the job.",
+	 "Write one file for each process into the folder OUT; memory then holds a few processes, not the whole job.",
 	 offsetof(struct convert_args, each)},
 	{"ranks", 0, ASSAY_OPT_TEXT, "LIST", "Ranks to write, such as 3,8-15 (default all).",
 	 offsetof(struct convert_args, ranks)},
@@ -199,19 +197,20 @@ const assay_cmd assay_cmd_convert = {
 	.details =
 		"Reads INPUTs in any format assay knows and writes them as OUT: Chrome/Kineto JSON (.json) for\n"
 		"Perfetto, HTA and TraceLens, Perfetto's own format (.pftrace), XPlane (.xplane.pb) for xprof and\n"
-		"TensorBoard, AMD's rocpd database (.rocpd.db) and rocprofv3's CSV (a folder .rocprof/), or every\n"
-		"table as SQLite (.db) or as CSV, one file each, in the folder OUT (a name that ends in /, or --to csv).\n"
-		"A name that ends in .gz or .zst is compressed; - is standard output and needs --to.\n\n"
-		"XPlane comes in two modes: --to xplane leaves steps, arrows and derived rows to xprof, --to\n"
+		"TensorBoard, AMD's rocpd database (.rocpd.db), rocprofv3's CSV (a folder .rocprof/), or every\n"
+		"table as SQLite (.db) or as CSV, one file each, in the folder OUT (a name that ends in /, or\n"
+		"--to csv). A name that ends in .gz or .zst is compressed; - is standard output and needs --to.\n\n"
+		"XPlane comes in two modes: --to xplane leaves steps, arrows and derived rows to xprof; --to\n"
 		"xplane-grouped (.grouped.xplane.pb) writes them, and xprof shows them as they are.\n\n"
-		"A folder as OUT (a name that ends in /) with --to xplane or xplane-grouped is the one xprof opens:\n"
-		"OUT/plugins/profile/RUN/HOST.xplane.pb, one file a rank. With other formats it gets one file for each\n"
-		"process, named after its input (--each says so where OUT has no slash). Jobs of any size can be\n"
-		"written so: processes are read, written and forgotten.\n\n"
-		"Everything that was read is written, times exact to the nanosecond; what the format has no place\n"
-		"for is named on standard error. Added are the waits as assay resolves them: cuda_sync rows on rows\n"
-		"of their own, arrows from the work waited for (category stream_dep), and the fields of HIP waits.\n\n"
-		"OUT appears whole or not at all: it gets its name when everything is written.",
+		"With --to xplane or xplane-grouped, a folder as OUT (a name that ends in /) is laid out as xprof\n"
+		"opens it: OUT/plugins/profile/RUN/HOST.xplane.pb, one file a rank. With other formats it gets\n"
+		"one file for each process, named after its input (--each asks for that where OUT has no slash).\n"
+		"Jobs of any size can be written this way: each process is read, written and forgotten.\n\n"
+		"Everything that was read is written, with times exact to the nanosecond; what the format has no\n"
+		"place for is named on standard error. Waits are added as assay resolves them: cuda_sync events\n"
+		"on rows of their own, arrows from the work waited for (category stream_dep), and the fields of\n"
+		"HIP waits.\n\n"
+		"OUT appears complete or not at all: it gets its name once everything is written.",
 	ASSAY_OPTS(convert_opts),
 	ASSAY_EXAMPLES(convert_examples),
 	.args_size = sizeof(struct convert_args),

@@ -206,14 +206,22 @@ static bool show(const asked *r, bool json, assay_arena *a)
 
 /* ---- the command ---- */
 
+static const assay_term orders[] = {
+	{"start", "Record from now on, in all processes of the run and those to come."},
+	{"stop",
+	 "Pause recording: CUPTI and rocprofiler-sdk are switched off, samples and stacks too. What happens until the next start counts as not recorded, not as idle time."},
+	{"mark NAME", "Put a named moment into the recording of every process."},
+	{"flush", "Write what was recorded so far into the run directory."},
+	{"status", "Print what is being recorded."},
+};
+
 /* RUN... ORDER, or RUN... mark NAME. The words of the order; 0: there is none. */
 static int order_words(char **words, int n)
 {
-	static const char *const orders[] = {"start", "stop", "status", "flush"};
 	if (n >= 3 && !strcmp(words[n - 2], "mark"))
 		return 2;
 	for (size_t i = 0; n >= 2 && i < ASSAY_COUNT_OF(orders); i++)
-		if (!strcmp(words[n - 1], orders[i]))
+		if (!strcmp(words[n - 1], orders[i].name))
 			return 1;
 	return 0;
 }
@@ -280,10 +288,10 @@ static int ctl_run(const void *args, char **operands, int n)
 }
 
 static const assay_opt opts[] = {
-	{"for", 0, ASSAY_OPT_SPAN, "TIME",
-	 "With start: switch off again after so long, such as 20s.", offsetof(struct args, for_ns)},
+	{"for", 0, ASSAY_OPT_SPAN, "TIME", "With start: stop again after this long, such as 20s.",
+	 offsetof(struct args, for_ns)},
 	{"steps", 0, ASSAY_OPT_TEXT, "N-M",
-	 "With start: record these steps of each process only, by the number in their range's name; of names without one, the steps from now on count 1, 2, ...",
+	 "With start: record only these steps of each process, by the number in their range's name; where names have none, steps from now on count 1, 2, ...",
 	 offsetof(struct args, steps)},
 	{"json", 0, ASSAY_OPT_FLAG, NULL, "Print each answer as one line of JSON.",
 	 offsetof(struct args, json)},
@@ -293,7 +301,7 @@ static const assay_example examples[] = {
 	{"assay record -q -o $(mktemp -d) --paused -- sh -c 'assay ctl $ASSAY_RUN start --for 20s'",
 	 "record the next twenty seconds"},
 	{"assay record -q -o $(mktemp -d) -- sh -c 'assay ctl $ASSAY_RUN mark epoch-2; assay ctl $ASSAY_RUN stop'",
-	 "name this moment, and record no further"},
+	 "name this moment, then pause"},
 	{"assay record -q -o $(mktemp -d) --paused -- sh -c 'assay ctl $ASSAY_RUN start --steps 100-109'",
 	 "record ten steps"},
 	{"assay record -q -o $(mktemp -d) -- sh -c 'assay ctl $ASSAY_RUN status --json'",
@@ -303,18 +311,13 @@ static const assay_example examples[] = {
 const assay_cmd assay_cmd_ctl = {
 	.name = "ctl",
 	.args = "RUN... start|stop|mark NAME|flush|status",
-	.about = "Switch recordings that are under way on and off, mark moments in them",
+	.about = "Control a recording while it runs: pause it, resume it, mark moments",
 	.details =
 		"RUN is the directory that `assay record` writes into, a folder of such directories (the ranks of a\n"
-		"node), or FILE of its --control. Only the user who records may give orders, and root.\n\n"
-		"start   record from now on, all processes of the run and those to come\n"
-		"stop    record no further: CUPTI and rocprofiler-sdk are switched off, samples and stacks too;\n"
-		"        what happens until the next start counts as not recorded, not as idle time\n"
-		"mark    put a moment with a name into the recording of every process\n"
-		"flush   write what was recorded so far into the run directory\n"
-		"status  what is recorded\n\n"
-		"Inside a recorded program $ASSAY_RUN is its RUN. It returns once all processes have obeyed, or with\n"
-		"status 1 when one has not after five seconds: one that is stopped does when it goes on.",
+		"node), or the FILE of its --control. Only the user who records, and root, may give orders.\n\n"
+		"Inside a recorded program, $ASSAY_RUN is its RUN. The command returns once all processes have obeyed,\n"
+		"or with status 1 when one has not after five seconds: a stopped process obeys when it goes on.",
+	ASSAY_TERMS("orders", orders),
 	ASSAY_OPTS(opts),
 	ASSAY_EXAMPLES(examples),
 	.args_size = sizeof(struct args),

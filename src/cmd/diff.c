@@ -104,7 +104,7 @@ static const assay_opt diff_opts[] = {
 	 "Write one self-contained page with both timelines instead of text; - is standard output.",
 	 offsetof(struct diff_args, html)},
 	{"fail-if", 0, ASSAY_OPT_LIST, "LIMIT",
-	 "Exit with 1 only when a figure grew beyond a limit and its noise: step>+3%, comm>+1ms; may be repeated.",
+	 "Exit with 1 only when a figure grew by more than a limit and its noise: step>+3%, comm>+1ms; may be repeated.",
 	 offsetof(struct diff_args, fail_if)},
 	{"markdown", 0, ASSAY_OPT_FLAG, NULL, "Write Markdown for a pull request.",
 	 offsetof(struct diff_args, markdown)},
@@ -125,20 +125,20 @@ const assay_cmd assay_cmd_diff = {
 	.about = "Show what changed between two runs",
 	.details =
 		"Compares two runs per step of their main devices: step time, the split of device time, the waste\n"
-		"budget, the causes of idle time, waits by kind (how often, how long, how many with a known producer),\n"
-		"and every kernel. Where both are run directories with an env.json, their environments are compared\n"
-		"as `assay env diff` does it.\n\n"
-		"The sentence on top says what explains most of the change: code that took the place of other code\n"
-		"(attention that fell back from flash to math), the figure that moved most, and the difference of\n"
-		"the environment known to bear on it.\n\n"
+		"budget, the causes of idle time, waits by kind (how often, how long, how many with a known\n"
+		"producer), and every kernel. Where both are run directories with an env.json, their environments\n"
+		"are compared as `assay env diff` does it.\n\n"
+		"The sentence on top says what explains most of the change: code that took the place of other\n"
+		"code (attention that fell back from flash to math), the figure that moved most, and the\n"
+		"environment difference known to affect it.\n\n"
 		"A change is called real when it is larger than chance would make it, judged by how much each\n"
-		"figure varies from step to step. With five steps or more the step is their median. A difference of\n"
-		"the environment alone is no difference of the runs.\n\n"
-		"--fail-if is for gates: 'step>+3%', 'comm>+1ms', 'idle>+500us'. A figure is the step, a part\n"
-		"(compute, comm, copy, idle), a bucket of the budget (host, data, ...), a cause of idle time, a kind of\n"
-		"wait, a family, an operator or a kernel by its name.\n\n"
-		"Exit status: 0 when nothing differs beyond noise, 1 when something does, 2 for trouble. With --fail-if: 1 when\n"
-		"a limit was passed, else 0.",
+		"figure varies from step to step. With five steps or more, step time is their median. A\n"
+		"difference of the environment alone does not count as a difference of the runs.\n\n"
+		"--fail-if is for gates in CI: 'step>+3%', 'comm>+1ms', 'idle>+500us'. A figure is the step, a\n"
+		"part (compute, comm, copy, idle), a bucket of the budget (host, data, ...), a cause of idle\n"
+		"time, a kind of wait, a family, an operator or a kernel by its name.\n\n"
+		"Exit status: 0 when nothing differs beyond noise, 1 when something does, 2 for trouble. With\n"
+		"--fail-if: 1 when a limit was passed, else 0.",
 	ASSAY_OPTS(diff_opts),
 	ASSAY_EXAMPLES(diff_examples),
 	.args_size = sizeof(struct diff_args),

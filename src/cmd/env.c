@@ -227,7 +227,7 @@ static int env_run(const void *args, char **operands, int n)
 #define AT(member) offsetof(struct env_args, member)
 static const assay_opt env_opts[] = {
 	{"output", 'o', ASSAY_OPT_TEXT, "FILE",
-	 "Write the snapshot there; - is standard output. Without it no file is written.",
+	 "File to write the snapshot to; - is standard output. Without it no file is written.",
 	 AT(output)},
 	{"verbose", 'v', ASSAY_OPT_FLAG, NULL, "Print the whole snapshot after the summary.",
 	 AT(verbose)},
@@ -235,23 +235,25 @@ static const assay_opt env_opts[] = {
 	{"field", 'f', ASSAY_OPT_TEXT, "PATH",
 	 "Print one value, by its dotted path: rocblas.lib_hash.", AT(field)},
 	{"root", 0, ASSAY_OPT_TEXT, "DIR",
-	 "Probe an unpacked image; nothing outside of it is touched.", AT(root)},
+	 "Probe an unpacked image; nothing outside it is touched.", AT(root)},
 	{"python", 0, ASSAY_OPT_TEXT, "PATH",
-	 "Interpreter, or its prefix. Default: VIRTUAL_ENV, CONDA_PREFIX, then python3 on PATH (of an image without a PATH: /opt/venv, /opt/conda first).",
+	 "Python interpreter, or its prefix. Default: VIRTUAL_ENV, CONDA_PREFIX, then python3 on PATH (in an image without a PATH: /opt/venv and /opt/conda first).",
 	 AT(python)},
 	{"site", 0, ASSAY_OPT_LIST, "DIR",
 	 "A site-packages folder to look in first; may be repeated.", AT(sites)},
 	{"env", 0, ASSAY_OPT_LIST, "NAME=VALUE",
-	 "A variable to go by; may be repeated. With --root there are no others: an image has none of its own.",
+	 "An environment variable to assume; may be repeated. With --root there are no others: an image has none of its own.",
 	 AT(vars)},
 	{"pid", 'p', ASSAY_OPT_INT, "N",
-	 "Describe a running process: its variables, and what it has mapped.", AT(pid)},
+	 "Describe a running process: its environment variables, and the libraries it has mapped.",
+	 AT(pid)},
 	{"no-hash", 0, ASSAY_OPT_FLAG, NULL, "Leave out the SHA-256 of libraries.", AT(no_hash)},
 	{"quick", 0, ASSAY_OPT_FLAG, NULL,
-	 "Of kernel databases over 64 MB, take only the digests that are remembered.", AT(quick)},
-	{"no-cache", 0, ASSAY_OPT_FLAG, NULL, "Hash every library anew, and remember no digest.",
+	 "For kernel databases over 64 MB, use cached digests only.", AT(quick)},
+	{"no-cache", 0, ASSAY_OPT_FLAG, NULL, "Hash every library anew, and cache no digest.",
 	 AT(no_cache)},
-	{"health", 0, ASSAY_OPT_FLAG, NULL, "Run AMD's rdhc and keep what it says.", AT(health)},
+	{"health", 0, ASSAY_OPT_FLAG, NULL, "Run AMD's health check rdhc and keep its results.",
+	 AT(health)},
 	{"health-limit", 0, ASSAY_OPT_SPAN, "TIME", "Stop rdhc after this long. Default: 30s.",
 	 AT(health_limit)},
 };
@@ -267,17 +269,18 @@ const assay_cmd assay_cmd_env = {
 	.name = "env",
 	.args = "",
 	.about =
-		"Snapshot of this machine's GPU software: driver, runtimes, math libraries, PyTorch build",
+		"Take a snapshot of this machine's GPU software: driver, runtimes, math libraries, PyTorch build",
 	.details =
-		"Makes a snapshot (schema 1.1 plus a block of our own, see docs/formats/env.md) "
-		"and prints one line a block. Nothing is run or imported: "
-		"versions come from files, ELF tables, /proc and /sys, and NVML where there is one.\n\n"
-		"A fact that should be known and is not is a reason, and makes the snapshot [PARTIAL]; "
-		"what is normally absent on a machine like this one is not. "
-		"Only listed environment variables are recorded.\n\n"
-		"Digests of libraries and of the files of kernel databases are remembered in $XDG_CACHE_HOME/assay by the file's identity and change times: "
-		"the first snapshot reads all of them, later ones what has changed. "
-		"With -o FILE.json the list of kernel files is FILE.catalog.json, by which `assay env diff` names those that differ.\n\n"
+		"Makes a snapshot (schema 1.1 plus a block of our own, see docs/formats/env.md) and prints one\n"
+		"line for each block. Nothing is run or imported: versions come from files, ELF tables, /proc and\n"
+		"/sys, and from NVML where there is one.\n\n"
+		"A fact that should be known and is not makes the snapshot [PARTIAL], with the reason; what is\n"
+		"normally absent on a machine like this one does not. Only listed environment variables are\n"
+		"recorded.\n\n"
+		"Digests of libraries and of the files of kernel databases are cached in $XDG_CACHE_HOME/assay by\n"
+		"the file's identity and change time: the first snapshot reads all files, later ones only those\n"
+		"that changed. With -o FILE.json the list of kernel files goes to FILE.catalog.json, from which\n"
+		"`assay env diff` names those that differ.\n\n"
 		"Exit status: 0 when a snapshot was made, partial or not; 1 when it could not be written.",
 	ASSAY_OPTS(env_opts),
 	ASSAY_EXAMPLES(env_examples),

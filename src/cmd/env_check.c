@@ -77,21 +77,27 @@ static const assay_example check_examples[] = {
 	 "one line a violation: exit status 1"},
 };
 
+static const assay_term check_operators[] = {
+	{"= !=", "Compare text."},
+	{">= <= > <", "Compare versions and numbers."},
+	{"~", "The value matches a pattern with * and ?."},
+	{"count", "So many things have the name: assay.gpus.* count 8, or count >= 8."},
+	{"present, absent", "The fact is there, or is not; no VALUE."},
+	{"equal",
+	 "The value is the same on all hosts; those that differ from most are named. No VALUE."},
+};
+
 const assay_cmd assay_cmd_env_check = {
 	.name = "env check",
 	.args = "RULES [SNAPSHOT...]",
-	.about = "Whether environments are as expected: one line a violation",
+	.about = "Check environments against rules, one line for each violation",
 	.details =
-		"RULES holds a fact a line: PATH OPERATOR VALUE. "
-		"PATH is a field of the snapshot, and may hold * and ?; "
-		"every field it names has to satisfy the rule, in every SNAPSHOT (a file, or a run directory). "
-		"Without a SNAPSHOT this machine is looked at. Lines that start with # are comments.\n\n"
-		"Operators: = and != compare text; >= <= > < compare versions and numbers; "
-		"~ takes a pattern with * and ?; "
-		"`count N` wants that many things of the name (assay.gpus.* count 8, or count >= 8); "
-		"present and absent take no value; equal wants the same value on all hosts, and names those that differ from most. "
-		"A fact that is unknown satisfies nothing.\n\n"
-		"Exit status: 0 every rule holds, 1 one does not, 2 trouble.",
+		"RULES holds one rule a line: PATH OPERATOR VALUE. PATH is a field of the snapshot, and may hold\n"
+		"* and ?; every field it names has to satisfy the rule, in every SNAPSHOT (a file, or a run\n"
+		"directory). Without a SNAPSHOT this machine is checked. Lines that start with # are comments. A\n"
+		"fact that is unknown satisfies no rule.\n\n"
+		"Exit status: 0 when every rule holds, 1 when one does not, 2 for trouble.",
+	ASSAY_TERMS("operators", check_operators),
 	ASSAY_OPTS(check_opts),
 	ASSAY_EXAMPLES(check_examples),
 	.args_size = sizeof(struct check_args),

@@ -119,7 +119,8 @@ static const assay_opt diff_opts[] = {
 	{"unknown", 'u', ASSAY_OPT_FLAG, NULL, "List what only one side knows, or nobody, too.",
 	 AT(unknown)},
 	{"explain", 'e', ASSAY_OPT_FLAG, NULL,
-	 "Say with each difference which command or setting would make them equal.", AT(explain)},
+	 "Print with each difference the command or setting that would make them equal.",
+	 AT(explain)},
 	{"fail-on", 0, ASSAY_OPT_TEXT, "LIST",
 	 "Exit with 1 only for differences in these groups: driver, runtime, math, framework, kernels, variables, host, other; absent, unknown, any. Default: any.",
 	 AT(fail_on)},
@@ -142,22 +143,22 @@ static const assay_example diff_examples[] = {
 const assay_cmd assay_cmd_env_diff = {
 	.name = "env diff",
 	.args = "SNAPSHOT...",
-	.about = "What differs between environment snapshots, most consequential first",
+	.about = "Show what differs between environment snapshots, most consequential first",
 	.details =
-		"Two snapshots are compared field by field; "
-		"with more, each against the majority (or --baseline), so that the odd one out of many ranks is named, and hosts that are alike are listed together. "
-		"The first line names the cause; what follows from a difference is folded under it. "
-		"Versions are ordered as numbers; "
-		"a digest that differs while the version does not is shown as another build. "
-		"GPUs are matched by their UUID on one machine, else by their bus, not by their order. "
-		"Where FILE.catalog.json lies beside FILE.json, the files of a kernel database that differ are named.\n\n"
-		"A fact is present, absent (looked for, and not there) or unknown. "
-		"Absent against present is a difference, and comes first in its group. "
-		"What only one side knows is counted apart, and nothing is called identical while something is unknown. "
-		"When and where a snapshot was taken never counts.\n\n"
-		"A SNAPSHOT is a file, or a run directory with an env.json. "
-		"Reads schema 1.0, 1.1 and later, with or without our own block.\n\n"
-		"Exit status: 0 nothing differs, 1 something does, 2 trouble.",
+		"Two snapshots are compared field by field; with more, each is compared with the majority (or\n"
+		"--baseline), so that the odd one out of many ranks is named, and hosts that are alike are listed\n"
+		"together. The first line names the cause; what follows from a difference is folded under it.\n"
+		"Versions are ordered as numbers; a digest that differs while the version does not is shown as\n"
+		"another build. GPUs are matched by their UUID on one machine, else by their bus, not by their\n"
+		"order. Where FILE.catalog.json lies beside FILE.json, the files of a kernel database that differ\n"
+		"are named.\n\n"
+		"A fact is present, absent (looked for, and not there) or unknown. Absent against present is a\n"
+		"difference, and comes first in its group. What only one side knows is counted apart, and nothing\n"
+		"is called identical while something is unknown. When and where a snapshot was taken never\n"
+		"counts.\n\n"
+		"A SNAPSHOT is a file, or a run directory with an env.json. Schema 1.0, 1.1 and later are read,\n"
+		"with or without our own block.\n\n"
+		"Exit status: 0 when nothing differs, 1 when something does, 2 for trouble.",
 	ASSAY_OPTS(diff_opts),
 	ASSAY_EXAMPLES(diff_examples),
 	.args_size = sizeof(struct diff_args),

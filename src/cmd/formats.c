@@ -135,9 +135,9 @@ const assay_cmd assay_cmd_formats = {
 	.args = "",
 	.about = "List the formats that are read and written",
 	.details =
-		"Every input is known by its content, whatever its name. What waits and scopes can say of a format\n"
-		"depends on what its recorder writes: it stands in their columns. What convert has no place for in an\n"
-		"output is said when it writes.",
+		"An input is recognized by its content, whatever its name. What waits and scopes can say about a\n"
+		"format depends on what its recorder writes, as their columns show. What convert has no place for\n"
+		"in an output is named when it writes.",
 	ASSAY_OPTS(formats_opts),
 	ASSAY_EXAMPLES(formats_examples),
 	.args_size = sizeof(struct formats_args),

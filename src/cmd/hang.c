@@ -213,15 +213,14 @@ static const assay_example hang_examples[] = {
 const assay_cmd assay_cmd_hang = {
 	.name = "hang",
 	.args = "RUN|PID...",
-	.about = "Show where a job stands still",
+	.about = "Show where a job hangs",
 	.details =
-		"Of a job that was started with 'assay record' and hangs, or hung until it was killed: the\n"
-		"call that each thread is in and since when, its Python stack as it was last seen, what each\n"
-		"stream has before it and what that waits for (the event, the stream that records it, the work\n"
-		"in front), and which rank has not entered the collective that others are in. Give the run\n"
-		"directories of all ranks, or the numbers of living processes. Nothing of the job is stopped\n"
-		"or changed.\n\n"
-		"Work counts as ended when its record came, or a call that waited for it came back.",
+		"For a job that was started with `assay record` and hangs, or hung until it was killed. Shows the\n"
+		"call that each thread is in and since when, its Python stack as last seen, what each stream has\n"
+		"in front of it and what that waits for (the event, the stream that records it, the work before\n"
+		"it), and which rank has not entered the collective that others are in. Give the run directories\n"
+		"of all ranks, or the process ids of living processes. Nothing of the job is stopped or changed.\n\n"
+		"Work counts as ended when its record arrived, or when a call that waited for it returned.",
 	ASSAY_OPTS(hang_opts),
 	ASSAY_EXAMPLES(hang_examples),
 	.args_size = sizeof(struct hang_args),

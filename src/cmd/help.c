@@ -1,4 +1,5 @@
 /* assay help: usage of a command, and the man pages and completions made from the option tables. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,6 +45,14 @@ static void roff(const char *text)
 	putchar('\n');
 }
 
+static void man_heading(const char *text)
+{
+	printf(".SH ");
+	for (; *text; text++)
+		putchar(toupper((unsigned char)*text));
+	putchar('\n');
+}
+
 static void man_option(const assay_opt *o)
 {
 	printf(".TP\n.B ");
@@ -68,6 +77,13 @@ static void man_command(const assay_cmd *c)
 	       c->args);
 	printf(".SH DESCRIPTION\n");
 	roff(c->details ? c->details : c->about);
+	if (c->n_terms)
+		man_heading(c->terms_are);
+	for (size_t i = 0; i < c->n_terms; i++) {
+		printf(".TP\n.B ");
+		roff(c->terms[i].name);
+		roff(c->terms[i].about);
+	}
 	if (c->n_opts)
 		printf(".SH OPTIONS\n");
 	for (size_t i = 0; i < c->n_opts; i++)

@@ -174,8 +174,8 @@ const assay_cmd assay_cmd_info = {
 	.args = "[INPUT...]",
 	.about = "Show what is in an input and what was lost",
 	.details =
-		"Says which reader took each file, how many records it has, the time range, devices, streams, the\n"
-		"rows of every table, and every data problem met while reading.",
+		"Shows which reader took each file, how many records it has, the time range, devices, streams,\n"
+		"the number of rows of every table, and every data problem met while reading.",
 	ASSAY_OPTS(info_opts),
 	ASSAY_EXAMPLES(info_examples),
 	.args_size = sizeof(struct info_args),

@@ -47,12 +47,14 @@ static int merge_run(const void *args, char **operands, int n)
 }
 
 static const assay_opt merge_opts[] = {
-	{"steps", 0, ASSAY_OPT_COUNT, "N", "Number of steps when the input has no step markers.",
+	{"steps", 0, ASSAY_OPT_COUNT, "N", "Number of steps, when the input has no step markers.",
 	 offsetof(struct merge_args, steps)},
 	{"rates", 0, ASSAY_OPT_TEXT, "FILE",
-	 "Peak rates of the device (JSON) that win over the built-in table.",
+	 "Peak rates of the device (JSON); they override the built-in table.",
 	 offsetof(struct merge_args, rates)},
-	REPORT_SHOW_OPTS(struct merge_args),
+#define AT(field) offsetof(struct merge_args, show.field)
+#include "cmd/report_show.def"
+#undef AT
 };
 
 static const assay_example merge_examples[] = {
@@ -65,13 +67,13 @@ const assay_cmd assay_cmd_merge = {
 	.args = "SHARD...",
 	.about = "Report on a job that was read in shards",
 	.details =
-		"Puts together what assay report --shard wrote and prints, byte for byte, what assay report would\n"
-		"have printed of the whole job. A SHARD is a file that it wrote, or a folder of them, in any order;\n"
-		"one given twice is taken once. Shards that are missing are named in the report.\n\n"
-		"The few ranks that the report shows in full are read again, under the names the shards were given:\n"
-		"run it in the same folder, where the traces can be seen.\n\n"
-		"Exit status: 0 for a report, 1 when a shard is damaged or an input cannot be read, 2 for wrong usage,\n"
-		"such as shards of different jobs.",
+		"Joins what assay report --shard wrote and prints, byte for byte, what assay report would have\n"
+		"printed of the whole job. A SHARD is a file that it wrote, or a folder of them, in any order;\n"
+		"one given twice counts once. Missing shards are named in the report.\n\n"
+		"The few ranks that the report shows in full are read again, under the names the shards were\n"
+		"given: run assay merge in the same folder, where the traces can be found.\n\n"
+		"Exit status: 0 for a report; 1 when a shard is damaged or an input cannot be read; 2 for wrong\n"
+		"usage, such as shards of different jobs.",
 	ASSAY_OPTS(merge_opts),
 	ASSAY_EXAMPLES(merge_examples),
 	.args_size = sizeof(struct merge_args),

@@ -121,19 +121,21 @@ static int mpi_run(const void *args, char **operands, int n)
 
 static const assay_opt mpi_opts[] = {
 	{"out", 'o', ASSAY_OPT_TEXT, "DIR",
-	 "Folder for the shards, which all processes see; assay-parts, removed at the end, when not given.",
+	 "Folder for the shards, visible to all processes. Default: assay-parts, removed at the end.",
 	 offsetof(struct mpi_args, out)},
-	{"steps", 0, ASSAY_OPT_COUNT, "N", "Number of steps when the input has no step markers.",
+	{"steps", 0, ASSAY_OPT_COUNT, "N", "Number of steps, when the input has no step markers.",
 	 offsetof(struct mpi_args, steps)},
-	{"steps-from", 0, ASSAY_OPT_TEXT, "RANGES", "Which ranges are steps: as of assay report.",
+	{"steps-from", 0, ASSAY_OPT_TEXT, "RANGES", "Which ranges are steps, as for assay report.",
 	 offsetof(struct mpi_args, steps_from)},
 	{"rates", 0, ASSAY_OPT_TEXT, "FILE",
-	 "Peak rates of the device (JSON) that win over the built-in table.",
+	 "Peak rates of the device (JSON); they override the built-in table.",
 	 offsetof(struct mpi_args, rates)},
 	{"library", 0, ASSAY_OPT_TEXT, "FILE",
-	 "MPI library to use: libmpi.so.40 of Open MPI, libmpi.so.12 or libmpi_abi.so.1 of others when not given, the launcher's own first.",
+	 "MPI library to use. Default: the launcher's own, then libmpi.so.40 of Open MPI, libmpi.so.12 or libmpi_abi.so.1 of others.",
 	 offsetof(struct mpi_args, library)},
-	REPORT_SHOW_OPTS(struct mpi_args),
+#define AT(field) offsetof(struct mpi_args, show.field)
+#include "cmd/report_show.def"
+#undef AT
 };
 
 const assay_cmd assay_cmd_mpi = {
@@ -141,12 +143,12 @@ const assay_cmd assay_cmd_mpi = {
 	.args = "INPUT...",
 	.about = "Report on a job, read by all processes of an mpirun",
 	.details =
-		"mpirun -n 64 assay mpi DIR (or assay-mpi report DIR): each process reads a shard of the job as assay\n"
-		"report --shard does, and the first one prints what assay report would have. MPI is used to find one's\n"
-		"place and to wait for the others; the shards go through files, so that what a killed job has read is\n"
-		"not read again by the next. Any MPI library will do that has the binary interface of Open MPI, of\n"
-		"MPICH or of MPI 5.0: it is looked for when the program runs.\n\n"
-		"Exit status, on the first process: that of assay merge, or what a process came to that could not read\n"
+		"mpirun -n 64 assay mpi DIR (or assay-mpi report DIR): each process reads a shard of the job as\n"
+		"assay report --shard does, and the first one prints what assay report would have printed. MPI is\n"
+		"used only to find each process's place and to wait for the others; shards go through files, so\n"
+		"that what a killed job has read is not read again by the next. Any MPI library with the binary\n"
+		"interface of Open MPI, MPICH or MPI 5.0 will do; it is looked for when the program runs.\n\n"
+		"Exit status of the first process: that of assay merge, or that of a process that could not read\n"
 		"its shard.",
 	ASSAY_OPTS(mpi_opts),
 	.args_size = sizeof(struct mpi_args),

@@ -224,19 +224,24 @@ static void print_flowed(FILE *out, const char *text, size_t indent, size_t colu
 	fputc('\n', out);
 }
 
+/* What was written of the left column, and the text right of it. */
+static void print_right(FILE *out, int left, const char *text)
+{
+	if (left > HELP_INDENT - 2) {
+		fputc('\n', out);
+		left = 0;
+	}
+	fprintf(out, "%*s", HELP_INDENT - left, "");
+	print_flowed(out, text, HELP_INDENT, HELP_INDENT);
+}
+
 static void print_option(const assay_opt *o, FILE *out)
 {
-	char left[64];
-	char letter[8] = "    ";
-	if (o->letter)
-		snprintf(letter, sizeof letter, "-%c, ", o->letter);
-	snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name,
-		 o->type == ASSAY_OPT_FLAG ? "" : " ", o->type == ASSAY_OPT_FLAG ? "" : o->value);
-	if (strlen(left) > HELP_INDENT - 4)
-		fprintf(out, "  %s\n%*s", left, HELP_INDENT, "");
-	else
-		fprintf(out, "  %-*s  ", HELP_INDENT - 4, left);
-	print_flowed(out, o->help, HELP_INDENT, HELP_INDENT);
+	int left = o->letter ? fprintf(out, "  -%c, ", o->letter) : fprintf(out, "      ");
+	left += fprintf(out, "--%s", o->name);
+	if (o->type != ASSAY_OPT_FLAG)
+		left += fprintf(out, " %s", o->value);
+	print_right(out, left, o->help);
 }
 
 void assay_help_print(const assay_cmd *cmd, FILE *out)
@@ -247,6 +252,10 @@ void assay_help_print(const assay_cmd *cmd, FILE *out)
 		fputc('\n', out);
 		print_flowed(out, cmd->details, 0, 0);
 	}
+	if (cmd->n_terms)
+		fprintf(out, "\n%s:\n", cmd->terms_are);
+	for (size_t i = 0; i < cmd->n_terms; i++)
+		print_right(out, fprintf(out, "  %s", cmd->terms[i].name), cmd->terms[i].about);
 	if (cmd->n_opts)
 		fprintf(out, "\noptions:\n");
 	for (size_t i = 0; i < cmd->n_opts; i++)

@@ -83,21 +83,21 @@ static int path_run(const void *args, char **operands, int n)
 
 static const assay_opt path_opts[] = {
 	{"step", 0, ASSAY_OPT_TEXT, "STEP",
-	 "A step by its number, or all for the whole recording (default the step of median length after the first).",
+	 "Number of the step, or all for the whole recording (default: the step of median length after the first).",
 	 offsetof(struct path_args, step)},
 	{"what-if", 'w', ASSAY_OPT_LIST, "PATTERN=VALUE",
-	 "Replay the step with other lengths: 0, a factor such as 0.5x, or a time such as 10us; may be given several times, the first that matches counts.",
+	 "Replay the step with other lengths: 0, a factor such as 0.5x, or a time such as 10us; may be repeated, the first that matches counts.",
 	 offsetof(struct path_args, what_if)},
 	{"top", 'n', ASSAY_OPT_TOP, "N", "Rows of each table (default 10; 0: all).",
 	 offsetof(struct path_args, top)},
 	{"like", 0, ASSAY_OPT_TEXT, "native|hta",
-	 "Compute Holistic Trace Analysis's critical path by its own rules (default native).",
+	 "Compute the critical path by the rules of Holistic Trace Analysis (default native).",
 	 offsetof(struct path_args, like)},
 	{"range", 0, ASSAY_OPT_TEXT, "TEXT",
-	 "With --like hta: the range to look at, by a part of its name (default ProfilerStep).",
+	 "With --like hta: part of the name of the range to look at (default ProfilerStep).",
 	 offsetof(struct path_args, range)},
 	{"instance", 0, ASSAY_OPT_INT, "N",
-	 "With --like hta: which of the ranges of that name, from 0 (default 0).",
+	 "With --like hta: which range of that name, counted from 0 (default 0).",
 	 offsetof(struct path_args, instance)},
 	{"json", 'j', ASSAY_OPT_FLAG, NULL,
 	 "Write JSON for programs, with every stretch of the path.",
@@ -120,23 +120,24 @@ const assay_cmd assay_cmd_path = {
 	.args = "INPUT...",
 	.about = "Show the critical path of a step, and what-if",
 	.details =
-		"The critical path leads from the end of the step back to its start, from each event to the one it\n"
-		"depended on: host threads in order, launch calls to their work, streams in order, waits and\n"
+		"The critical path leads from the end of the step back to its start, from each event to the one\n"
+		"it depended on: host threads in order, launch calls to their work, streams in order, waits and\n"
 		"synchronisation to what they waited for, one thread handing over to another. Every nanosecond of\n"
 		"the step is in one stretch of it: compute, communication and copies on the device, or a cause of\n"
 		"idle time as in assay report.\n\n"
-		"--what-if replays the same dependencies with other lengths and prints the step that gives. PATTERN\n"
-		"is matched with kernel names (whole, or without templates and arguments), kernel families, the\n"
-		"classes compute, communication and copy, names of operators, calls and ranges, paths of ranges\n"
-		"(outer/inner), and lines and functions of the program where stacks were recorded (train.py:12,\n"
-		"train.py:load); * and ? are wildcards, letters of either case. The words data, python, op, runtime,\n"
-		"sync, untraced, queued, launch_latency, graph_internal and hand_off mean the class of that name. A\n"
-		"range takes with it the host's time inside and the GPU work launched there; an operator, call or\n"
-		"line only the host's time. sync=0, or a waiting call at 0, does not wait at all, nor does a stream\n"
-		"for which cudaStreamWaitEvent=0. Nested spans are scaled once.\n\n"
-		"Read the replay error first: it is what the same replay makes of the step with nothing changed. A\n"
-		"step lasts until its marker and the work launched in it are over, from where the step before it was\n"
-		"over, and never less than its marker.",
+		"--what-if replays the same dependencies with other lengths and prints the step time that\n"
+		"results. PATTERN is matched with kernel names (whole, or without templates and arguments),\n"
+		"kernel families, the classes compute, communication and copy, names of operators, calls and\n"
+		"ranges, paths of ranges (outer/inner), and lines and functions of the program where stacks were\n"
+		"recorded (train.py:12, train.py:load); * and ? are wildcards, and case does not matter. The\n"
+		"words data, python, op, runtime, sync, untraced, queued, launch_latency, graph_internal and\n"
+		"hand_off mean the class of that name. A range takes the host's time inside it and the GPU work\n"
+		"launched there; an operator, call or line takes only the host's time. With sync=0, or a waiting\n"
+		"call at 0, the host does not wait at all; with cudaStreamWaitEvent=0 the stream does not. Nested\n"
+		"spans are scaled once.\n\n"
+		"Read the replay error first: it is how far the same replay is off with nothing changed. A step\n"
+		"lasts from the end of the step before it until its marker and the work launched in it are over,\n"
+		"and is never shorter than its marker.",
 	ASSAY_OPTS(path_opts),
 	ASSAY_EXAMPLES(path_examples),
 	.args_size = sizeof(struct path_args),

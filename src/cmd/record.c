@@ -474,67 +474,68 @@ static int record_run(const void *args, char **operands, int n)
 
 #define AT(field) offsetof(struct args, field)
 static const assay_opt opts[] = {
-	{"out", 'o', ASSAY_OPT_TEXT, "RUN", "Directory to make; assay-DATE-TIME when not given.",
+	{"out", 'o', ASSAY_OPT_TEXT, "RUN", "Directory to make. Default: assay-DATE-TIME.",
 	 AT(a.out)},
 	{"per-rank", 0, ASSAY_OPT_FLAG, NULL,
-	 "Under a launcher (srun, mpirun, flux, torchrun): record into RUN/rank-NNNNN, one for each rank; assay report RUN reads them all.",
+	 "Under a launcher (srun, mpirun, flux, torchrun): record each rank into RUN/rank-NNNNN; assay report RUN reads them all.",
 	 AT(a.per_rank)},
 	{"all-api", 0, ASSAY_OPT_FLAG, NULL,
-	 "Record every runtime and driver call, also those that only ask; slower.", AT(a.all_api)},
+	 "Record every runtime and driver call, even those that only query; slower.",
+	 AT(a.all_api)},
 	{"exact-waits", 0, ASSAY_OPT_FLAG, NULL,
-	 "Record CUPTI's own numbers of events and waits, too; slower.", AT(a.exact_waits)},
-	{"stacks", 0, ASSAY_OPT_TEXT, "on|off", "Keep the Python stack of every recorded call; on.",
-	 AT(a.stacks)},
+	 "Record CUPTI's own ids of events and waits, too; slower.", AT(a.exact_waits)},
+	{"stacks", 0, ASSAY_OPT_TEXT, "on|off",
+	 "Record the Python stack of every recorded call. Default: on.", AT(a.stacks)},
 	{"sample", 0, ASSAY_OPT_TEXT, "TIME",
-	 "Look at threads that launch GPU work so often while they do something else; 1ms, or off.",
+	 "How often to sample threads that launch GPU work while they do something else, or off. Default: 1ms.",
 	 AT(a.sample)},
 	{"children", 0, ASSAY_OPT_TEXT, "on|off",
-	 "Look at child processes, such as loader workers, too; on.", AT(a.children)},
+	 "Sample child processes, such as loader workers, too. Default: on.", AT(a.children)},
 	{"graph-nodes", 0, ASSAY_OPT_TEXT, "all|sample|none|auto",
-	 "Of CUDA graphs record the work of every node, or each launch as a whole, which is cheaper, or that but for the nodes of one launch in 32; auto: of more, when launches are few; all.",
+	 "What to record of CUDA graphs: the work of all nodes; none, only each launch as a whole, which is cheaper; sample, the nodes of one launch in 32; auto, of more when launches are few. Default: all.",
 	 AT(a.graph_nodes)},
 	{"no-blas", 0, ASSAY_OPT_FLAG, NULL,
-	 "Do not stand in for cuBLAS, hipBLAS and rocBLAS to record matrix products.",
+	 "Do not intercept cuBLAS, hipBLAS and rocBLAS, which is how matrix products are recorded.",
 	 AT(a.no_blas)},
 	{"telemetry", 0, ASSAY_OPT_TEXT, "MS",
-	 "Sample the GPUs every so many milliseconds; 200, or off.", AT(a.telemetry)},
+	 "How often to sample the GPUs, in milliseconds, or off. Default: 200.", AT(a.telemetry)},
 	{"telemetry-file", 0, ASSAY_OPT_TEXT, "FILE",
 	 "Take telemetry that another tool writes meanwhile into the run.", AT(a.telemetry_file)},
 	{"paused", 0, ASSAY_OPT_FLAG, NULL,
-	 "Record nothing, at no cost, until 'assay ctl RUN start' says so.", AT(a.paused)},
+	 "Record nothing, at no cost, until `assay ctl RUN start`.", AT(a.paused)},
 	{"control", 0, ASSAY_OPT_TEXT, "FILE",
-	 "Make the socket for 'assay ctl' there; RUN/control when not given.", AT(a.control)},
+	 "Where to make the socket for `assay ctl`. Default: RUN/control.", AT(a.control)},
 	{"keep", 0, ASSAY_OPT_TEXT, "SIZE",
-	 "Flight recorder: keep only the last stretch in memory (30s, 512M a process, or 30s,512M); it is written at the end, on 'assay ctl RUN flush', on signals to 'assay record', when a step takes three times as long as usual (at most 16 times, and 4 times what is kept) or something hangs.",
+	 "Flight recorder: keep only the last stretch, in memory (30s, 512M a process, or 30s,512M). It is written at the end, on `assay ctl RUN flush`, on a signal to `assay record`, when a step takes three times as long as usual (at most 16 times, and 4 times what is kept) or when something hangs.",
 	 AT(a.keep)},
 	{"delay", 0, ASSAY_OPT_TIME, "TIME",
-	 "Record nothing for so long after the start, such as 5s; a bare number is ms.",
+	 "Record nothing for this long after the start, such as 5s; a bare number is ms.",
 	 AT(a.delay)},
 	{"duration", 0, ASSAY_OPT_SPAN, "TIME",
-	 "Record for so long only, such as 20s; the command runs on.", AT(a.duration)},
+	 "Record for this long only, such as 20s; the command runs on.", AT(a.duration)},
 	{"only-range", 0, ASSAY_OPT_TEXT, "NAME",
-	 "Record GPU work and calls inside ranges of that name only.", AT(a.only_range)},
+	 "Record only GPU work and calls inside ranges of that name.", AT(a.only_range)},
 	{"steps-from", 0, ASSAY_OPT_TEXT, "RANGES",
-	 "Which ranges are steps: auto, NVTX or roctx, and :NAME for those of one name.",
+	 "Which ranges are steps: auto, NVTX or roctx, followed by :NAME for ranges of one name.",
 	 AT(a.steps_from)},
 	{"set", 0, ASSAY_OPT_LIST, "KEY=VALUE",
 	 "Tune the recorder: flush, tick, ring, buffer, no_driver, driver_launches, no_api, no_native, skip, rings, hang.",
 	 AT(set)},
 	{"recover", 0, ASSAY_OPT_FLAG, NULL,
-	 "Instead of a command: take what a killed recording left in memory into its RUN.",
+	 "Instead of running a command: move what a killed recording left in memory into its RUN.",
 	 AT(a.recover)},
-	{"quiet", 'q', ASSAY_OPT_FLAG, NULL, "No summary at the end.", AT(a.quiet)},
+	{"quiet", 'q', ASSAY_OPT_FLAG, NULL, "Print no summary at the end.", AT(a.quiet)},
 };
 
 static const assay_example examples[] = {
 	{"assay record -o $(mktemp -d) -- python3 -c 'print(42)'",
-	 "any program, with its arguments; the run goes into that directory"},
+	 "any program with its arguments; the run goes into that directory"},
 	{"assay record --delay 5s --duration 20s -o $(mktemp -d) -- python3 -c 'print(42)'",
 	 "twenty seconds of a long run, without its start"},
 	{"assay record --paused -o $(mktemp -d) -- python3 -c 'print(42)'",
-	 "only what 'assay ctl RUN start' asks for while it runs"},
+	 "only what `assay ctl RUN start` asks for while it runs"},
 	{"assay record --keep 30s -o $(mktemp -d) -- python3 -c 'print(42)'",
-	 "a job of days: its last half minute, whatever ends it"},
+	 "of a job of days, its last half minute, however it ends"},
 	{"assay record --steps-from NVTX:step -o $(mktemp -d) -- python3 -c 'print(42)'",
 	 "ranges \"step 1\", \"step 2\", ... are the steps"},
 };
@@ -544,15 +545,15 @@ const assay_cmd assay_cmd_record = {
 	.args = "-- CMD... | --recover [RUN...]",
 	.about = "Run a command and record its GPU work, telemetry and environment",
 	.details =
-		"CMD runs unchanged; its output and exit status are its own, and Ctrl-C reaches it. The\n"
-		"run directory holds run.json, env.json, telemetry.csv and one trace-HOST-PID.asy for\n"
-		"each process that used a GPU. Every other command reads that directory. It must be new or\n"
-		"empty; missing folders above it are made. The status is 127 when CMD is not found and 126\n"
-		"when it cannot be run.\n\n"
-		"A program that is killed loses at most the GPU work of its last moments (--set tick=MS);\n"
-		"the summary says how much. When 'assay record' itself was killed, the last records are still\n"
-		"in memory: 'assay record --recover RUN' takes them into the run, and without RUN into every\n"
-		"run of yours on this machine that left some.",
+		"CMD runs unchanged; its output and exit status are its own, and Ctrl-C reaches it. The run\n"
+		"directory holds run.json, env.json, telemetry.csv and one trace-HOST-PID.asy for each process\n"
+		"that used a GPU. Every other command reads that directory. It must be new or empty; missing\n"
+		"folders above it are made. The exit status is 127 when CMD is not found and 126 when it cannot\n"
+		"be run.\n\n"
+		"A program that is killed loses at most the GPU work of its last moments (--set tick=MS); the\n"
+		"summary says how much. When `assay record` itself was killed, the last records are still in\n"
+		"memory: `assay record --recover RUN` moves them into the run, and without RUN into every run of\n"
+		"yours on this machine that left some.",
 	ASSAY_OPTS(opts),
 	ASSAY_EXAMPLES(examples),
 	.args_size = sizeof(struct args),

@@ -227,12 +227,12 @@ static int report_run(const void *args, char **operands, int n)
 }
 
 static const assay_opt report_opts[] = {
-	{"steps", 0, ASSAY_OPT_COUNT, "N", "Number of steps when the input has no step markers.",
+	{"steps", 0, ASSAY_OPT_COUNT, "N", "Number of steps, when the input has no step markers.",
 	 offsetof(struct report_args, steps)},
 	{"steps-from", 0, ASSAY_OPT_TEXT, "RANGES",
-	 "Which ranges are steps: auto, NVTX or roctx, and :NAME for those of one name, or NAME alone; * and ? in it are wildcards. As the recording was asked to, else auto.",
+	 "Which ranges are steps: auto, NVTX or roctx, followed by :NAME for ranges of one name, or NAME alone; * and ? are wildcards. Default: what the recording was told, else auto.",
 	 offsetof(struct report_args, steps_from)},
-	{"step", 0, ASSAY_OPT_TEXT, "N[-M]", "Only the step of this number, or steps N to M.",
+	{"step", 0, ASSAY_OPT_TEXT, "N[-M]", "Only step N, or steps N to M.",
 	 offsetof(struct report_args, step)},
 	{"stream", 0, ASSAY_OPT_TEXT, "N", "Only work of this stream.",
 	 offsetof(struct report_args, stream)},
@@ -241,26 +241,27 @@ static const assay_opt report_opts[] = {
 	{"rank", 0, ASSAY_OPT_TEXT, "N", "Only this rank of a job.",
 	 offsetof(struct report_args, rank)},
 	{"precision", 0, ASSAY_OPT_TEXT, "fp32|fp16|bf16|fp8",
-	 "With --like goblin: precision the run was meant to use.",
+	 "With --like goblin: the precision the run was meant to use.",
 	 offsetof(struct report_args, precision)},
 	{"config", 0, ASSAY_OPT_TEXT, "FILE",
-	 "With --like goblin: workload description (JSON) to take the precision from.",
+	 "With --like goblin: a workload description (JSON) to take the precision from.",
 	 offsetof(struct report_args, config)},
 	{"like", 0, ASSAY_OPT_TEXT, "native|goblin|hta|tracelens",
-	 "Compute another tool's definitions exactly, with its names (default native).",
+	 "Compute the figures of another tool exactly, under its names (default native).",
 	 offsetof(struct report_args, like)},
 	{"rates", 0, ASSAY_OPT_TEXT, "FILE",
-	 "Peak rates of the device (JSON) that win over the built-in table.",
+	 "Peak rates of the device (JSON); they override the built-in table.",
 	 offsetof(struct report_args, rates)},
 	{"captures", 0, ASSAY_OPT_TEXT, "PATH",
-	 "Recording, or folder of them, made while graphs were captured: gives the work of graphs its operators (default: folders called capture_traces among the inputs and beside them).",
+	 "Recording made while graphs were captured, or a folder of them: it tells which operators the work of graphs belongs to (default: folders called capture_traces among the inputs and beside them).",
 	 offsetof(struct report_args, captures)},
-	REPORT_SHOW_OPTS(struct report_args),
+#define AT(field) offsetof(struct report_args, show.field)
+#include "cmd/report_show.def"
+#undef AT
 	{"shard", 0, ASSAY_OPT_TEXT, "I/N",
-	 "Read one of N shards of the job (I from 0) and write its findings for assay merge; auto takes I and N from the launcher, auto/N only I.",
+	 "Read shard I of N of the job (I from 0) and write its findings for assay merge; auto takes I and N from the launcher, auto/N only I.",
 	 offsetof(struct report_args, shard)},
-	{"out", 'o', ASSAY_OPT_TEXT, "DIR",
-	 "With --shard: folder that the file of the shard goes to.",
+	{"out", 'o', ASSAY_OPT_TEXT, "DIR", "With --shard: folder to write the shard's file into.",
 	 offsetof(struct report_args, out)},
 };
 
@@ -283,25 +284,26 @@ const assay_cmd assay_cmd_report = {
 	.about = "Show where the time of a run went",
 	.details =
 		"Reads traces and telemetry in any format assay knows (by content, not by name; plain, gzip or\n"
-		"zstd), links GPU work to the calls that caused it, and splits each device's time exactly into\n"
+		"zstd), links GPU work to the calls that launched it, and splits each device's time exactly into\n"
 		"compute, exposed communication, exposed copies and idle.\n\n"
-		"An INPUT is a file, or a directory: a rocprofv3 output folder, a folder with one trace per rank,\n"
-		"or trace.csv + torch_profile.json + amd_smi.csv. Several INPUTs are ranks or processes\n"
-		"of one job, read at the same time; one that cannot be read is named, and the others are reported.\n"
-		"Recordings that nothing joins (ranks of one job, one run directory, times that meet) are several runs\n"
-		"and refused. Telemetry belongs to the run it is given with. Of more than 16\n"
-		"files findings are kept of all, and events (gaps, timelines) of the first one, the one with most\n"
-		"work, the one that others waited for most and the one that waited most.\n\n"
-		"The first screen has the run, where a step's time goes, why, up to three findings, what takes most\n"
-		"time and how far to trust it, in 24 lines; -v and --section print the rest. Lines are as wide as the\n"
-		"terminal (COLUMNS wins; 80 where there is none) and go through a pager when there is one.\n\n"
-		"A job of thousands of ranks is read by many machines at once: each reads a shard of it, and assay\n"
-		"merge prints what one of them would have. A shard whose file is whole, and whose inputs did not\n"
-		"change, is not read again.\n\n"
-		"Exit status: 0 for a report, 1 when an input cannot be read or has neither GPU work nor telemetry,\n"
-		"or the inputs are several runs, 2 for wrong usage.\n\n"
-		"A figure that was not measured is called unknown or an estimate, with the reason beside it. The\n"
-		"report ends with what was read, what was lost and what could not be linked.",
+		"An INPUT is a file or a directory: a rocprofv3 output folder, a folder with one trace per rank,\n"
+		"or trace.csv + torch_profile.json + amd_smi.csv. Several INPUTs are ranks or processes of one\n"
+		"job, read at the same time; one that cannot be read is named, and the others are reported.\n"
+		"Recordings with nothing in common (no shared job, run directory or time) count as several runs\n"
+		"and are refused. Telemetry belongs to the run it is given with. Of more than 16 files, findings\n"
+		"are kept of all, and events (gaps, timelines) of the first one, the one with most work, the one\n"
+		"that others waited for most and the one that waited most.\n\n"
+		"The first screen shows the run, where a step's time goes, why, up to three findings, what takes\n"
+		"most time and how far to trust it, in 24 lines; -v and --section print the rest. Lines are as\n"
+		"wide as the terminal (COLUMNS overrides it; 80 without a terminal) and go through a pager when\n"
+		"there is one.\n\n"
+		"A job of thousands of ranks can be read by many machines at once: each reads a shard with\n"
+		"--shard, and assay merge prints what one machine would have printed. A shard whose file is\n"
+		"complete and whose inputs did not change is not read again.\n\n"
+		"A figure that was not measured is marked unknown or estimated, with the reason beside it. The\n"
+		"report ends with what was read, what was lost and what could not be linked.\n\n"
+		"Exit status: 0 for a report; 1 when an input cannot be read, has neither GPU work nor telemetry,\n"
+		"or the inputs are several runs; 2 for wrong usage.",
 	ASSAY_OPTS(report_opts),
 	ASSAY_EXAMPLES(report_examples),
 	.args_size = sizeof(struct report_args),

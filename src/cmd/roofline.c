@@ -47,7 +47,7 @@ static const assay_opt roofline_opts[] = {
 	{"html", 0, ASSAY_OPT_TEXT, "FILE", "Write the picture as a page; - is standard output.",
 	 offsetof(struct roofline_args, html)},
 	{"rates", 0, ASSAY_OPT_TEXT, "FILE",
-	 "Peak rates of the device (JSON) that win over the built-in table.",
+	 "Peak rates of the device (JSON); they override the built-in table.",
 	 offsetof(struct roofline_args, rates)},
 	{"top", 'n', ASSAY_OPT_TOP, "N", "Operators to list (default 20; 0: all).",
 	 offsetof(struct roofline_args, top)},
@@ -61,12 +61,12 @@ static const assay_example roofline_examples[] = {
 const assay_cmd assay_cmd_roofline = {
 	.name = "roofline",
 	.args = "INPUT...",
-	.about = "Show operators against what the device can do",
+	.about = "Compare operators with what the device can do",
 	.details =
-		"Every operator whose work is known, with its shapes: operations a byte, operations a second, and\n"
-		"what share of its bound it reaches. The picture has both on logarithmic axes below the roofs of the\n"
-		"device; the area of a point is its share of time. The axes hold 99.9% of the time, and the picture\n"
-		"says how many points lie outside. Needs shapes (record_shapes=True).",
+		"Lists every operator whose work is known, with its shapes: operations a byte, operations a\n"
+		"second, and the share of its bound that it reaches. The picture plots both on logarithmic axes\n"
+		"below the roofs of the device; the area of a point is its share of time. The axes cover 99.9% of\n"
+		"the time, and the picture says how many points lie outside. Needs shapes (record_shapes=True).",
 	ASSAY_OPTS(roofline_opts),
 	ASSAY_EXAMPLES(roofline_examples),
 	.args_size = sizeof(struct roofline_args),

@@ -87,28 +87,26 @@ static int scopes_run(const void *args, char **operands, int n)
 
 static const assay_opt scopes_opts[] = {
 	{"by", 0, ASSAY_OPT_TEXT, "path|name|instance|forward|line|function|module|file|library",
-	 "Join invocations by their path, by their name alone, or not at all (default path); "
-	 "by path with gradients in the scope of their forward operator; "
-	 "or show GPU work by the line, function, folder or file that launched it, or looks of the sampler by the library that threads were in.",
+	 "Join invocations by path (default), by name alone, not at all (instance), or by path with gradients in the scope of their forward operator (forward); or show GPU work by the line, function, folder (module) or file that launched it, or samples by the library that threads were in.",
 	 offsetof(struct scopes_args, by)},
 	{"depth", 'd', ASSAY_OPT_COUNT, "N", "Levels to show (default all).",
 	 offsetof(struct scopes_args, depth)},
 	{"top", 'n', ASSAY_OPT_TOP, "N", "Children to show of each scope (default 20; 0: all).",
 	 offsetof(struct scopes_args, top)},
-	{"step", 0, ASSAY_OPT_TEXT, "N", "Only what was launched in the step of this number.",
+	{"step", 0, ASSAY_OPT_TEXT, "N", "Only what was launched in step N.",
 	 offsetof(struct scopes_args, step)},
-	{"ops", 0, ASSAY_OPT_FLAG, NULL, "Framework operators are scopes too.",
+	{"ops", 0, ASSAY_OPT_FLAG, NULL, "Show framework operators as scopes, too.",
 	 offsetof(struct scopes_args, ops)},
-	{"python", 0, ASSAY_OPT_FLAG, NULL, "Python functions are scopes too.",
+	{"python", 0, ASSAY_OPT_FLAG, NULL, "Show Python functions as scopes, too.",
 	 offsetof(struct scopes_args, python)},
 	{"exact", 0, ASSAY_OPT_FLAG, NULL,
-	 "Infer nothing: work of a thread is in no range of another that waits for it.",
+	 "Infer nothing: work launched by one thread is never in a range of another that waits for it.",
 	 offsetof(struct scopes_args, exact)},
 	{"timeline", 0, ASSAY_OPT_FLAG, NULL,
 	 "Show the rows that xprof derives from the work: steps, modules, operators.",
 	 offsetof(struct scopes_args, timeline)},
 	{"folded", 0, ASSAY_OPT_FLAG, NULL,
-	 "Write folded stacks for flame graphs, GPU nanoseconds of each scope itself.",
+	 "Write folded stacks for flame graphs, with the GPU nanoseconds of each scope itself.",
 	 offsetof(struct scopes_args, folded)},
 	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",
 	 offsetof(struct scopes_args, json)},
@@ -124,22 +122,28 @@ static const assay_example scopes_examples[] = {
 	{"assay scopes --ops --folded demo/train.json.gz", "input for a flame graph"},
 };
 
+static const assay_term scopes_columns[] = {
+	{"host", "Time the ranges were open."},
+	{"GPU busy",
+	 "Union of the work inside, each device on its own; the percentage is of the steps' time."},
+	{"GPU sum", "Sum of the durations of the work inside."},
+	{"self", "GPU busy of the part that is in no child."},
+	{"waits", "Time in calls that wait for the device."},
+	{"idle", "Time a device did nothing between the first and last work of an invocation."},
+};
+
 const assay_cmd assay_cmd_scopes = {
 	.name = "scopes",
 	.args = "INPUT...",
 	.about = "Show time by annotation scope",
 	.details =
-		"A scope is one invocation of a range: record_function, NVTX, ROCTX, a JAX step or XLA\n"
-		"module. GPU work belongs to the scope its launch call was made in, whatever the kind of\n"
-		"work, graph launches and their nodes included; scope ids that the input carries are used\n"
-		"as they are. With --by forward a gradient is in the scope of its forward operator\n"
-		"instead. Work that another thread launched while this one waited in a range, autograd's\n"
-		"for one, is inferred to be in it where nothing contradicts; what is inferred is counted\n"
-		"below the table, with both threads.\n\n"
-		"host is the time the ranges were open; GPU busy the union of the work inside, each\n"
-		"device on its own; GPU sum the sum of its durations; self the part in no child; waits\n"
-		"the time in calls that wait for the device; idle the time a device did nothing between\n"
-		"the first and last work of an invocation. The percentage is GPU busy of the steps' time.",
+		"A scope is one invocation of a range: record_function, NVTX, ROCTX, a JAX step or XLA module.\n"
+		"GPU work belongs to the scope its launch call was made in, whatever the kind of work, including\n"
+		"graph launches and their nodes; scope ids that the input carries are used as they are. With --by\n"
+		"forward a gradient is in the scope of its forward operator instead. Work that another thread\n"
+		"launched while this one waited in a range (autograd's, for example) is inferred to be in that\n"
+		"range where nothing contradicts it; inferred work is counted below the table, with both threads.",
+	ASSAY_TERMS("columns", scopes_columns),
 	ASSAY_OPTS(scopes_opts),
 	ASSAY_EXAMPLES(scopes_examples),
 	.args_size = sizeof(struct scopes_args),

@@ -235,7 +235,7 @@ static const assay_opt sql_opts[] = {
 	{"format", 'f', ASSAY_OPT_TEXT, "table|csv|json", "How rows are printed (default table).",
 	 offsetof(struct sql_args, format)},
 	{"schema", 0, ASSAY_OPT_FLAG, NULL,
-	 "List tables and views with their rows; with a name behind the input, its columns.",
+	 "List tables and views with their row counts; with a name after the input, its columns.",
 	 offsetof(struct sql_args, schema)},
 	ASSAY_OPT_RANKS(offsetof(struct sql_args, ranks)),
 };
@@ -257,17 +257,17 @@ static const assay_example sql_examples[] = {
 const assay_cmd assay_cmd_sql = {
 	.name = "sql",
 	.args = "INPUT... [STATEMENT]",
-	.about = "Ask the tables of a run in SQL",
+	.about = "Query the tables of a run in SQL",
 	.details =
-		"Every table of `assay info --schema`, and views that have what belongs to a row beside it: kernels,\n"
-		"memory_copies, memsets, regions, memory, counters, waits, gaps, steps, scopes, devices, collectives,\n"
-		"top_kernels, ranks; gpu_slice, slice, thread and process with Perfetto's column names; cuda_gpu_kern_sum,\n"
-		"cuda_gpu_mem_time_sum, cuda_api_sum and nvtx_sum with those of `nsys stats`. Nothing is copied into a\n"
-		"database: rows are read where they are. Times are nanoseconds; words (kind, class, cause) are text; what\n"
-		"the input did not say is NULL.\n\n"
-		"Columns that name a row of another table hold its id. Every text column X has a twin X_id that is\n"
-		"quicker to group and join by; it does not show in SELECT *. Without a statement, statements are read\n"
-		"from standard input; .help there says more.",
+		"Has every table of `assay info --schema`, and views that join what belongs together: kernels,\n"
+		"memory_copies, memsets, regions, memory, counters, waits, gaps, steps, scopes, devices,\n"
+		"collectives, top_kernels, ranks; gpu_slice, slice, thread and process with Perfetto's column\n"
+		"names; cuda_gpu_kern_sum, cuda_gpu_mem_time_sum, cuda_api_sum and nvtx_sum with those of `nsys\n"
+		"stats`. Nothing is copied into a database: rows are read where they are. Times are nanoseconds;\n"
+		"words (kind, class, cause) are text; what the input did not say is NULL.\n\n"
+		"A column that names a row of another table holds its id. Every text column X has a twin X_id\n"
+		"that is quicker to group and join by; it does not show in SELECT *. Without a STATEMENT,\n"
+		"statements are read from standard input; .help there says more.",
 	ASSAY_OPTS(sql_opts),
 	ASSAY_EXAMPLES(sql_examples),
 	.args_size = sizeof(struct sql_args),

@@ -199,14 +199,14 @@ static int top_run(const void *args, char **runs, int n)
 static const assay_opt top_opts[] = {
 	{"once", 0, ASSAY_OPT_FLAG, NULL, "Print one screen and end.",
 	 offsetof(struct top_args, once)},
-	{"every", 0, ASSAY_OPT_SPAN, "TIME", "Time between two looks; 2s.",
+	{"every", 0, ASSAY_OPT_SPAN, "TIME", "Time between two screens. Default: 2s.",
 	 offsetof(struct top_args, every)},
-	{"last", 0, ASSAY_OPT_SPAN, "TIME", "The time that rates are taken over; 10s.",
+	{"last", 0, ASSAY_OPT_SPAN, "TIME", "Time that rates are averaged over. Default: 10s.",
 	 offsetof(struct top_args, last)},
 };
 
 static const assay_example top_examples[] = {
-	{"assay top tests/cases/report/capture --once", "one look, for a script"},
+	{"assay top tests/cases/report/capture --once", "one screen, for a script"},
 };
 
 const assay_cmd assay_cmd_top = {
@@ -214,12 +214,12 @@ const assay_cmd assay_cmd_top = {
 	.args = "RUN...",
 	.about = "Watch a job while it is recorded",
 	.details =
-		"One screen, again and again until the job ends: steps and kernels a second, the time of a\n"
-		"step and the share of time that devices were busy in that time, for each rank; below\n"
-		"it the first screen of the report of the last 30 seconds (--last when that is more), what is\n"
-		"still in memory included; with --once, or when the job has ended, of all that was recorded.\n"
-		"RUN is a run directory, or a folder of them. A rank that was not seen doing\n"
-		"anything for a while says for how long ('assay hang' says where it stands).",
+		"Prints one screen, again and again until the job ends. For each rank: steps and kernels a\n"
+		"second, the time of a step, and the share of time that devices were busy. Below, the first\n"
+		"screen of the report of the last 30 seconds (--last when that is more), including what is still\n"
+		"in memory. With --once, or when the job has ended, it is the report of all that was recorded.\n"
+		"RUN is a run directory, or a folder of them. A rank that has been quiet for a while says for how\n"
+		"long; `assay hang` says where it stands.",
 	ASSAY_OPTS(top_opts),
 	ASSAY_EXAMPLES(top_examples),
 	.args_size = sizeof(struct top_args),

@@ -52,20 +52,20 @@ static int waits_run(const void *args, char **operands, int n)
 }
 
 static const assay_opt waits_opts[] = {
-	{"stream", 0, ASSAY_OPT_TEXT, "N", "Only waits of or for this stream.",
+	{"stream", 0, ASSAY_OPT_TEXT, "N", "Only waits by or for this stream.",
 	 offsetof(struct waits_args, stream)},
-	{"thread", 0, ASSAY_OPT_TEXT, "N", "Only waits that this thread called.",
+	{"thread", 0, ASSAY_OPT_TEXT, "N", "Only waits in calls of this thread.",
 	 offsetof(struct waits_args, thread)},
 	{"min", 0, ASSAY_OPT_TIME, "TIME",
-	 "Only waits that lost at least this, such as 100us; a bare number is ms.",
+	 "Only waits that lost at least this much, such as 100us; a bare number is ms.",
 	 offsetof(struct waits_args, min)},
 	{"unresolved", 0, ASSAY_OPT_FLAG, NULL, "Only waits whose producer is not known.",
 	 offsetof(struct waits_args, unresolved)},
 	{"chains", 0, ASSAY_OPT_FLAG, NULL,
-	 "Below each wait, where its time was spent: work, the thread that launched it late, a rank.",
+	 "Print below each wait where its time was spent: work, the thread that launched it late, a rank.",
 	 offsetof(struct waits_args, chains)},
 	{"handles", 0, ASSAY_OPT_FLAG, NULL,
-	 "Resolve by event handles and order of calls alone, to check one way against the other.",
+	 "Resolve by event handles and the order of calls alone, as a cross-check.",
 	 offsetof(struct waits_args, handles)},
 	{"top", 'n', ASSAY_OPT_TOP, "N", "Waits to list (default 20, with --json all; 0: all).",
 	 offsetof(struct waits_args, top)},
@@ -86,14 +86,15 @@ const assay_cmd assay_cmd_waits = {
 	.args = "INPUT...",
 	.about = "Show every wait and what it waited for",
 	.details =
-		"Lists event, stream and device synchronisation, stream waits and blocking copies, most time\n"
-		"lost first: a thread loses the time it spent in the call, a stream the time its next work could\n"
-		"have started earlier.\n\n"
-		"Behind the arrow stands what was waited for: the event, the stream it was recorded on, and the\n"
-		"last work on that stream before the record. It is exact, known for certain, unless the line says\n"
-		"otherwise: likely or ambiguous, with what keeps it from being certain, or how much of the wait came\n"
-		"after what it is said to have waited for and is unexplained.\n\n"
-		"Recordings by 'assay record' name every event. A torch.profiler trace does so only when CUPTI gave it the names.",
+		"Lists event, stream and device synchronisation, stream waits and blocking copies, most time lost\n"
+		"first: a thread loses the time it spent in the call, a stream the time by which its next work\n"
+		"could have started earlier.\n\n"
+		"After the arrow stands what was waited for: the event, the stream it was recorded on, and the\n"
+		"last work on that stream before the record. The answer is exact unless the line says otherwise:\n"
+		"likely or ambiguous, with the reason, or how much of the wait came after the work it is said to\n"
+		"have waited for and is unexplained.\n\n"
+		"Recordings by `assay record` name every event. A torch.profiler trace does so only when CUPTI\n"
+		"reported the names.",
 	ASSAY_OPTS(waits_opts),
 	ASSAY_EXAMPLES(waits_examples),
 	.args_size = sizeof(struct waits_args),
