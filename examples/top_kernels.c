@@ -1,4 +1,4 @@
-/* Prints the kernels of a trace that took most time, through the public API.
+/* Prints which kernel of a trace took most time, through the public API.
  * cc top_kernels.c -lassay && ./a.out trace.json.gz */
 #include <assay/assay.h>
 #include <stdio.h>
@@ -11,13 +11,14 @@ int main(int argc, char **argv)
 	}
 	assay_err err = {0};
 	assay_run *run = assay_run_new();
-	for (int i = 1; i < argc; i++)
-		if (!assay_run_read(run, argv[i], &err)) {
-			fprintf(stderr, "%s\n", err.text);
-			assay_run_free(run);
-			return 1;
-		}
-	assay_run_analyze(run, NULL, &err);
+	bool ok = true;
+	for (int i = 1; ok && i < argc; i++)
+		ok = assay_run_read(run, argv[i], &err);
+	if (!ok || !assay_run_analyze(run, NULL, &err)) {
+		fprintf(stderr, "%s\n", err.text);
+		assay_run_free(run);
+		return 1;
+	}
 
 	const uint32_t *name = assay_table_column(run, "kernel", "name", NULL);
 	const uint64_t *count = assay_table_column(run, "kernel", "count", NULL);

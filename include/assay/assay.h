@@ -63,7 +63,7 @@ ASSAY_API bool assay_run_read(assay_run *run, const char *path, assay_err *err);
 typedef struct assay_report_opts {
 	size_t size;           /* sizeof(assay_report_opts) */
 	int32_t steps;         /* 0: found in the trace */
-	const char *precision; /* fp32, fp16, bf16, fp8, or NULL; no figure uses it yet */
+	const char *precision; /* not used; kept for programs built with 0.1.0 */
 	uint32_t top;          /* kernels listed; 0 means 20 */
 	/* Which ranges are steps: "auto", "NVTX" or "roctx", and ":NAME" for those of one name.
 	 * NULL: as the recording says, else auto. */
@@ -172,7 +172,7 @@ ASSAY_API const char *assay_env_diff_json(assay_run *owner, const char *const *p
  * or NULL. */
 typedef struct assay_convert_query {
 	size_t size;
-	const char *format; /* chrome, perfetto, xplane, xplane-grouped, csv; NULL: by the name */
+	const char *format; /* as of assay convert --to; NULL: by the name */
 	bool hta;           /* give HIP calls their CUDA names */
 	bool exact;         /* no scopes that are inferred */
 } assay_convert_query;

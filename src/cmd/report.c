@@ -52,12 +52,16 @@ static const char *config_precision(const char *path, assay_arena *arena)
 	return found;
 }
 
-static int like_goblin(const struct report_args *a, const char *precision, char **operands, int n)
+static int like_goblin(const struct report_args *a, char **operands, int n)
 {
 	if (n != 1) {
 		assay_say("assay report: --like goblin takes one directory or file");
 		return ASSAY_EXIT_USAGE;
 	}
+	assay_arena arena = {0};
+	const char *precision = a->precision;
+	if (!precision && a->config && !(precision = config_precision(a->config, &arena)))
+		return ASSAY_EXIT_FAIL;
 	assay_goblin_input in;
 	assay_err err = {0};
 	bool ok = assay_goblin_read(operands[0], precision, (int)a->steps, &in, &err);
@@ -70,6 +74,7 @@ static int like_goblin(const struct report_args *a, const char *precision, char 
 		assay_cmd_error(&err);
 	}
 	assay_goblin_input_free(&in);
+	assay_arena_free(&arena);
 	return ok ? ASSAY_EXIT_OK : ASSAY_EXIT_FAIL;
 }
 
@@ -96,10 +101,10 @@ static int write_shard(const struct report_args *a, const assay_report_opts *opt
 		       : ASSAY_EXIT_USAGE;
 }
 
-static int report_native(const struct report_args *a, const char *precision, char **operands, int n)
+static int report_native(const struct report_args *a, char **operands, int n)
 {
-	if (precision)
-		assay_say("assay report: only --like goblin uses a precision so far");
+	if (a->precision || a->config)
+		assay_say("assay report: only --like goblin uses a precision");
 	assay_report_opts opts = {.size = sizeof opts,
 				  .steps = (int32_t)a->steps,
 				  .top = (uint32_t)a->show.top,
@@ -129,16 +134,13 @@ static int print_like(const struct report_args *a, char **operands, int n, assay
 	return ASSAY_EXIT_OK;
 }
 
-static int like_hta(const struct report_args *a, const char *precision, char **operands, int n)
+static int like_hta(const struct report_args *a, char **operands, int n)
 {
-	(void)precision;
 	return print_like(a, operands, n, assay_like_hta);
 }
 
-static int like_tracelens(const struct report_args *a, const char *precision, char **operands,
-			  int n)
+static int like_tracelens(const struct report_args *a, char **operands, int n)
 {
-	(void)precision;
 	return print_like(a, operands, n, assay_like_tracelens);
 }
 
@@ -162,7 +164,7 @@ enum {
 /* Other tools' definitions, by the value of --like; the first is ours. */
 static const struct like {
 	const char *name;
-	int (*run)(const struct report_args *a, const char *precision, char **operands, int n);
+	int (*run)(const struct report_args *a, char **operands, int n);
 	unsigned takes; /* options that mean something to it */
 } likes[] = {
 	{"native", report_native,
@@ -217,13 +219,7 @@ static int report_run(const void *args, char **operands, int n)
 		like++;
 	if (!options_fit(a, like))
 		return ASSAY_EXIT_USAGE;
-	assay_arena arena = {0};
-	const char *precision = a->precision;
-	int status = ASSAY_EXIT_FAIL;
-	if (precision || !a->config || (precision = config_precision(a->config, &arena)))
-		status = like->run(a, precision, operands, n);
-	assay_arena_free(&arena);
-	return status;
+	return like->run(a, operands, n);
 }
 
 static const assay_opt report_opts[] = {
