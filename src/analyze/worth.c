@@ -270,6 +270,14 @@ static bool matches_any(const assay_path *path)
 	return false;
 }
 
+/* What goes may have led to where the window begins, which then begins earlier: a replay that is a
+ * little longer for that says that nothing is saved. */
+static int64_t saved_without(assay_worth *w, const assay_path_changes *changes)
+{
+	int64_t saved = w->length - replayed_length(w, changes);
+	return saved < 0 && near_measured(w->length - saved, w->length) ? 0 : saved;
+}
+
 /* Of several rules some may have nothing to match: traces without calls. */
 bool assay_worth_without_all(assay_worth *w, const char *const *what_if, size_t n, double *share)
 {
@@ -281,7 +289,7 @@ bool assay_worth_without_all(assay_worth *w, const char *const *what_if, size_t 
 	int64_t saved = -1;
 	if (assay_path_what_ifs_parse(&rules, what_if, n, NULL)) {
 		assay_path_what_ifs_apply(&w->g, &rules, changes, &path, NULL);
-		saved = matches_any(&path) ? w->length - replayed_length(w, changes) : -1;
+		saved = matches_any(&path) ? saved_without(w, changes) : -1;
 	}
 	assay_vec_free(&rules);
 	assay_path_free(&path);
@@ -398,6 +406,33 @@ TEST(shorter_work_of_a_busy_device_shortens_it_by_as_much)
 	CHECK(!assay_worth_shorter(w, dur, INT64_MAX, &share));
 	CHECK(assay_worth_without(w, "kernel=0", &share) && share > 0.95 && share <= 1);
 	CHECK(!assay_worth_without(w, "copy=0", &share)); /* neither of its rules has any */
+	assay_worth_close(w);
+	assay_run_free(run);
+	return 0;
+}
+
+/* A host that sets the pace; the work in front of the window is the longest. */
+TEST(shorter_work_of_a_device_that_waits_for_its_host_saves_nothing)
+{
+	enum { N = 40 };
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	double share = -1;
+	assay_add(t, ASSAY_T_source);
+	uint32_t k = assay_add(t, ASSAY_T_kernel);
+	t->kernel.name[k] = assay_sid_of(run, "kernel");
+	for (int i = 0; i <= N; i++) {
+		uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel",
+						100 * (int64_t)i, 95);
+		assay_hand_gpu(run, "kernel", 96 + 100 * (int64_t)i, i ? 10 : 80, call);
+	}
+	uint32_t d = assay_add(t, ASSAY_T_device_time);
+	t->device_time.source[d] = t->track.source[t->gpu.track[0]];
+	t->device_time.device[d] = (int32_t)t->track.pid[t->gpu.track[0]];
+	assay_window window = {.from = 176, .to = 106 + 100 * N, .steps = N};
+	assay_worth *w = assay_worth_open(run, &window);
+	CHECK(assay_worth_without(w, "kernel=0.5x", &share) && share == 0);
+	CHECK(!assay_worth_without(w, "kernel=20x", &share)); /* longer is no answer */
 	assay_worth_close(w);
 	assay_run_free(run);
 	return 0;
