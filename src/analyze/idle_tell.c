@@ -12,8 +12,10 @@
 #include "analyze/unnamed.h"
 #include "base/fmt.h"
 #include "base/test.h"
+#include "model/by_hand.h"
 #include "model/native.h"
 #include "names/calls.h"
+#include "names/copies.h"
 #include "names/words.h"
 
 struct telling {
@@ -172,6 +174,39 @@ static const char *look_at_stalls(struct telling *s)
 	return seems(s, ASSAY_WHY_HOST_GIL, NULL);
 }
 
+/* Is most of it in calls that copy memory of the host which is not pinned? */
+static bool copies_pageable(const struct telling *s)
+{
+	const assay_tables *t = &s->run->part.t;
+	int64_t copies = 0;
+	for (size_t i = 0; i < t->gap_part.n; i++) {
+		uint32_t gap = t->gap_part.gap[i];
+		if (t->gap_part.cause[i] != s->cause || !assay_gap_in_window(&t->gap, s->c->w, gap))
+			continue;
+		assay_str name = assay_text(s->run, t->gpu.name[t->gap.gpu[gap]]);
+		assay_copy_way way = assay_copy_way_of(name);
+		bool of_host = way == ASSAY_COPY_TO_DEVICE || way == ASSAY_COPY_TO_HOST;
+		if (of_host && assay_str_find(name, "Pinned") < 0)
+			copies += t->gap_part.dur[i];
+	}
+	return copies * 2 > s->f.total;
+}
+
+/* Calls take long where code is loaded, else they are many; but those that copy pageable memory
+ * bring it to a buffer of the driver first. */
+static const char *look_at_launches(struct telling *s, const char *phrase)
+{
+	if (copies_pageable(s)) {
+		s->f.fix =
+			"pinned memory, so that the call need not move the bytes itself (pin_memory=True with non_blocking=True; cudaHostAlloc, hipHostMalloc); fewer, larger copies";
+		return "inside the calls that copy";
+	}
+	if (assay_idle_is_short(s->cost, s->cause))
+		s->f.fix =
+			assay_why_advice(ASSAY_WHY_LAUNCH_LATENCY, s->c->framework, s->c->vendor);
+	return phrase;
+}
+
 /* Finds out more than the cause, with what to do about that; gives the phrase. */
 static const char *look_closer(struct telling *s)
 {
@@ -192,11 +227,8 @@ static const char *look_closer(struct telling *s)
 			return phrase;
 		s->f.fix = assay_why_advice(ASSAY_WHY_LAUNCH_CALL, s->c->framework, s->c->vendor);
 		return "while the runtime sets itself up (first use of a library or of code)";
-	case ASSAY_WHY_LAUNCH_CALL: /* calls take long where code is loaded, else they are many */
-		if (assay_idle_is_short(s->cost, s->cause))
-			s->f.fix = assay_why_advice(ASSAY_WHY_LAUNCH_LATENCY, s->c->framework,
-						    s->c->vendor);
-		return phrase;
+	case ASSAY_WHY_LAUNCH_CALL:
+		return look_at_launches(s, phrase);
 	case ASSAY_WHY_QUEUED:
 		if (!assay_idle_is_usual(s->c, s->cost, s->cause))
 			return phrase;
@@ -572,6 +604,44 @@ TEST(waits_for_values_that_no_call_shows_are_not_replayed)
 		t->gap_part.dur[part] = i ? 60 : 40;
 		t->gap_part.sample[part] = i ? sample : ASSAY_NO_ROW;
 		CHECK_EQ(is_told_by_samples(&s), i == 1);
+	}
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(time_inside_calls_that_copy_pageable_memory_asks_for_pinned)
+{
+	static const struct {
+		const char *work;
+		int64_t time; /* before it; 49 before a kernel */
+		bool copies;
+	} cases[] = {
+		{"Memcpy HtoD (Pageable -> Device)", 51, true},
+		{"Memcpy DtoH (Device -> Host)", 51, true},
+		{"Memcpy HtoD (Pageable -> Device)", 49, false},
+		{"Memcpy HtoD (Pinned -> Device)", 51, false},
+		{"Memcpy DtoD (Device -> Device)", 51, false},
+		{"gemm", 51, false},
+	};
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_window w = {.to = 1000};
+	assay_find_ctx c = {.w = &w};
+	assay_idle_cost cost = {.total[ASSAY_WHY_LAUNCH_CALL] = 100};
+	uint32_t gap[2];
+	for (int i = 0; i < 2; i++) {
+		gap[i] = assay_hand_gap(run, ASSAY_WHY_LAUNCH_CALL, 100 * i, 49);
+		t->gap.gpu[gap[i]] = assay_hand_gpu(run, "gemm", 100 * i + 90, 5, ASSAY_NO_ROW);
+	}
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
+		struct telling s = {.run = run, .c = &c, .cost = &cost};
+		s.cause = ASSAY_WHY_LAUNCH_CALL;
+		s.f.total = 49 + cases[i].time;
+		t->gap_part.dur[1] = cases[i].time;
+		t->gpu.name[t->gap.gpu[gap[1]]] = assay_sid_of(run, cases[i].work);
+		const char *phrase = look_closer(&s);
+		CHECK_EQ(strstr(phrase, "copy") != NULL, cases[i].copies);
+		CHECK_EQ(strstr(s.f.fix, "pinned") != NULL, cases[i].copies);
 	}
 	assay_run_free(run);
 	return 0;
