@@ -1,7 +1,8 @@
 /* Steps on devices. A step's window on a device runs from the end of the step before it, so that
  * the wait in front belongs to the step that waited, to the last end of the work that was launched
  * inside the step. The first one begins with its marker, or with its first work where the device
- * was busy then. Windows tile; the split counts all work in them. */
+ * was busy then, or had work from before the recording. Windows tile; the split counts all work in
+ * them. */
 #include "analyze/analyze.h"
 
 #include <assert.h>
@@ -11,6 +12,7 @@
 #include "base/sort.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "names/calls.h"
 
 struct window {
 	uint32_t step;
@@ -115,6 +117,35 @@ static int64_t busy_until(const assay_run *run, const assay_order *order,
 	return end;
 }
 
+/* When a launch had handed over its work; a call that copies may wait for the device itself. */
+static int64_t handed_over(const assay_run *run, uint32_t launch)
+{
+	const assay_host_table *h = &run->part.t.host;
+	assay_str name = assay_text(run, h->name[launch]);
+	bool copies = assay_call_meaning_of(name.p, name.n).does == ASSAY_DOES_COPY;
+	return copies ? h->ts[launch] : assay_host_end(h, launch);
+}
+
+/* Where submitted work waits a millisecond and more although the device has done next to nothing,
+ * the device is at work from before the recording, which is no part of the first step; from what
+ * begins behind it. */
+static int64_t free_since(const assay_run *run, const assay_order *order,
+			  const assay_order_device *dev, int64_t from)
+{
+	enum { NEXT_TO_NOTHING = 16 }; /* pieces of work */
+	const assay_tables *t = &run->part.t;
+	int64_t busy = from;
+	for (size_t i = 0; i < dev->n && i < NEXT_TO_NOTHING; i++) {
+		uint32_t g = order->row[dev->first + i], launch = t->launch.host[g];
+		int64_t start = t->gpu.ts[g], end = assay_gpu_end(&t->gpu, g);
+		int64_t since = launch != ASSAY_NO_ROW ? handed_over(run, launch) : start;
+		if (start - (since > busy ? since : busy) > ASSAY_SUSPICIOUS_LATENCY)
+			from = start;
+		busy = end > busy ? end : busy;
+	}
+	return from;
+}
+
 static void tile_windows(const assay_run *run, const assay_order *order,
 			 const assay_order_device *dev, int64_t since, windows *w)
 {
@@ -123,8 +154,8 @@ static void tile_windows(const assay_run *run, const assay_order *order,
 	int64_t first = w->p[0].from, marker = run->part.t.step.ts[w->p[0].step];
 	int64_t busy = busy_until(run, order, dev, first);
 	int64_t from = marker > busy ? marker : busy;
-	from = since != INT64_MIN ? since : from;
 	from = from < first ? from : first;
+	from = since != INT64_MIN ? since : free_since(run, order, dev, from);
 	for (size_t i = 0; i < w->n; i++) {
 		if (assay_offs_touch(&order->offs, assay_order_group(dev), from, w->p[i].from))
 			from = w->p[i].from; /* nobody knows what it waited for */
@@ -256,6 +287,35 @@ TEST(the_wait_in_front_belongs_to_the_step_that_waited)
 	for (int i = 0; i < 3; i++)
 		CHECK(s->start[i] == i * 100 && s->span[i] == 100 && s->idle[i] == 90);
 	assay_run_free(run);
+	return 0;
+}
+
+/* A step submits work at 1 and 2 us, behind `ahead` pieces of work, the second by a call that takes
+ * long; it begins `late` ns later. */
+static int64_t first_step_start(int ahead, const char *call, int64_t late)
+{
+	assay_run *run = assay_run_new();
+	add_test_step(run, 1000, 9 * ASSAY_SUSPICIOUS_LATENCY);
+	for (int i = 0; i < ahead; i++)
+		add_test_work(run, "c", i, 100 + 10 * i, 10);
+	add_test_work(run, "c", 1000, 1100, 50);
+	uint32_t launch =
+		assay_hand_host(run, ASSAY_HOST_RUNTIME, call, 2000, *call == 'q' ? 1 : late);
+	assay_hand_gpu(run, "c", 2000 + late, 100, launch);
+	measure(run);
+	int64_t start = run->part.t.step_time.n ? run->part.t.step_time.start[0] : -1;
+	assay_run_free(run);
+	return start;
+}
+
+TEST(work_from_before_the_recording_is_no_part_of_the_first_step)
+{
+	const int64_t ms = ASSAY_SUSPICIOUS_LATENCY;
+	CHECK_EQ(first_step_start(0, "quick", 3 * ms), 2000 + 3 * ms);
+	CHECK_EQ(first_step_start(0, "quick", ms), 1000);      /* a launch may take so long */
+	CHECK_EQ(first_step_start(20, "quick", 3 * ms), 1000); /* the device was seen at work */
+	CHECK_EQ(first_step_start(0, "cudaLaunchKernel", 3 * ms), 1000); /* that loads code */
+	CHECK_EQ(first_step_start(0, "cudaMemcpyAsync", 3 * ms), 2000 + 3 * ms);
 	return 0;
 }
 
