@@ -11,6 +11,7 @@
 #include "base/group.h"
 #include "base/median.h"
 #include "base/sort.h"
+#include "names/copies.h"
 
 /* A call that returned so long before what it waited for did not wait for that. */
 static const int64_t clock_jitter = 10 * 1000;
@@ -322,14 +323,41 @@ static void link_queue(assay_path_graph *g, assay_path_links *links, const uint3
 	}
 }
 
+/* A copy from memory that may be paged out holds its call until the last of it is in a buffer of
+ * the driver: a call in which work in front of the copy ended has waited for that. */
+static void link_staged(assay_path_graph *g, assay_path_links *links, const uint32_t *work,
+			uint32_t n)
+{
+	const assay_tables *t = &g->run->part.t;
+	for (uint32_t i = 1; i < n; i++) {
+		uint32_t gpu = g->gpu[work[i]], call = t->launch.host[gpu];
+		assay_str name = assay_text(g->run, t->gpu.name[gpu]);
+		if (call == ASSAY_NO_ROW || assay_copy_way_of(name) != ASSAY_COPY_TO_DEVICE ||
+		    !assay_copy_may_block(name))
+			continue;
+		int64_t ready = end_of(g, g->points + work[i - 1]), end = call_end(g, call);
+		uint32_t to = assay_path_point_at(g, t->host.track[call], end);
+		if (ready <= t->host.ts[call] || t->gpu.ts[gpu] >= end || to == ASSAY_DEP_NONE ||
+		    g->elastic[to] || g->measured.at[to] != end)
+			continue;
+		add_link(links, g->points + work[i - 1], to, ASSAY_DEP_SYNC, call);
+		assay_path_make_elastic(
+			g, assay_path_point_at(g, t->host.track[call], t->host.ts[call]), to,
+			end - ready);
+	}
+}
+
 static void link_queues(assay_path_graph *g, assay_path_links *links)
 {
 	assay_arena scratch = {0};
 	size_t *first;
 	const uint32_t *work = work_by_stream(g, &scratch, &first);
-	for (size_t i = 0; i < g->run->part.t.track.n; i++)
-		if (first[i + 1] - first[i] > FULL_QUEUE)
-			link_queue(g, links, work + first[i], (uint32_t)(first[i + 1] - first[i]));
+	for (size_t i = 0; i < g->run->part.t.track.n; i++) {
+		uint32_t n = (uint32_t)(first[i + 1] - first[i]);
+		link_staged(g, links, work + first[i], n);
+		if (n > FULL_QUEUE)
+			link_queue(g, links, work + first[i], n);
+	}
 	assay_arena_free(&scratch);
 }
 

@@ -20,6 +20,8 @@ const char *assay_copy_way_short(assay_copy_way way);
 /* Where it is known to begin or to end. */
 bool assay_copy_from_host(assay_copy_way way);
 bool assay_copy_to_host(assay_copy_way way);
+/* May an asynchronous copy of this name, "Memcpy HtoD (Pinned -> Device)", hold its caller up? */
+bool assay_copy_may_block(assay_str name);
 /* Pages of managed memory that moved because somebody touched them: no call asked for it. */
 bool assay_copy_is_migration(assay_str name);
 

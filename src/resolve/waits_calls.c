@@ -71,42 +71,6 @@ assay_call assay_call_of(assay_str name)
 	return c;
 }
 
-/* What follows one of the memories that are never paged out, or NULL. */
-static const char *after_fixed_memory(const char *p, const char *end)
-{
-	static const char *const fixed[] = {"Pinned", "Device", "Array"};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(fixed); i++) {
-		size_t n = strlen(fixed[i]);
-		if ((size_t)(end - p) > n && !memcmp(p, fixed[i], n))
-			return p + n;
-	}
-	return NULL;
-}
-
-bool assay_copy_may_block(assay_str name)
-{
-	ptrdiff_t open = assay_str_find(name, "("), arrow = assay_str_find(name, " -> ");
-	const char *end = name.p + name.n;
-	if (open < 0 || arrow < open)
-		return true;
-	const char *from = after_fixed_memory(name.p + open + 1, end);
-	const char *to = after_fixed_memory(name.p + arrow + 4, end);
-	return from != name.p + arrow || !to || *to != ')';
-}
-
-TEST(asynchronous_copies_block_for_paged_memory_only)
-{
-	CHECK(!assay_copy_may_block(ASSAY_S("Memcpy HtoD (Pinned -> Device)")));
-	CHECK(!assay_copy_may_block(ASSAY_S("Memcpy DtoD (Device -> Device)")));
-	CHECK(!assay_copy_may_block(ASSAY_S("Memcpy PtoP (Device -> Array)")));
-	CHECK(assay_copy_may_block(ASSAY_S("Memcpy HtoD (Pageable -> Device)")));
-	CHECK(assay_copy_may_block(ASSAY_S("Memcpy DtoH (Device -> Pageable)")));
-	CHECK(assay_copy_may_block(ASSAY_S("Memcpy HtoD (Host -> Device)")));
-	CHECK(assay_copy_may_block(ASSAY_S("Memcpy HtoD (Pinned -> Device")));
-	CHECK(assay_copy_may_block(ASSAY_S("CopyDeviceToHost")));
-	return 0;
-}
-
 TEST(a_copy_should_be_among_the_work_whether_or_not_its_call_waits)
 {
 	static const struct {

@@ -30,7 +30,5 @@ static inline bool assay_call_means_own(assay_call c, uint64_t stream)
 {
 	return stream == 2 || (stream == 0 && c.flags & ASSAY_REC_PER_THREAD);
 }
-/* May an asynchronous copy of this name, "Memcpy HtoD (Pinned -> Device)", hold its caller up? */
-bool assay_copy_may_block(assay_str name);
 
 #endif

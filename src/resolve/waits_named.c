@@ -2,6 +2,7 @@
  * only. */
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "names/copies.h"
 #include "resolve/resolve.h"
 #include "resolve/waits_barriers.h"
 #include "resolve/waits_places.h"

@@ -4,6 +4,7 @@ the program again with other lengths is the truth that a what-if has to meet."""
 import random
 
 LAUNCH, GAP, RETURN, CALL = 7000, 1200, 3000, 2000  # ns; a wait that finds nothing takes CALL
+SENT = 20000  # ns before its end that a copy of pageable memory is on its way
 QUEUE, ROOM = 1024, 600  # launches a stream takes before the call waits for room; ns until it knows
 KERNELS = ["kern_a", "kern_b", "sgemm_c", "ncclDevKernel_AllReduce_x", "kern_d"]
 OPS = ["aten::one", "aten::two", "aten::three"]
@@ -89,6 +90,15 @@ class Machine:
         self.end[stream] = start + dur
         self.work_end = max(self.work_end, start + dur)
 
+    def send(self, stream, dur):
+        """A copy of memory that may be paged out: the call is back shortly before the copy is over."""
+        start = max([self.now + self.launch_delay] + [e + GAP for s, e in self.end.items() if s == stream])
+        self.call("cudaMemcpyAsync", start + dur - SENT - self.now)
+        self.row("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", start, dur, stream + 7, 0, device=0, stream=stream + 7,
+                 correlation=self.corr)
+        self.end[stream] = start + dur
+        self.work_end = max(self.work_end, start + dur)
+
     def pending(self, stream):
         """Ends that whoever waits for the stream waits for: its last kernel and what it still waits for itself."""
         return [e for s, e in self.end.items() if s == stream] + self.behind.get(stream, [])
@@ -110,6 +120,8 @@ class Machine:
             self.launch(*a)
         elif what == "op":
             self.op(*a)
+        elif what == "send":
+            self.send(*a)
         elif what == "untraced":
             self.now += self.change("untraced", "", a[0])
         elif what == "data":

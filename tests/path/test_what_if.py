@@ -91,6 +91,18 @@ def check_begun_late(directory):
            f"truth {truth}, {got['what_if'] if got else err}")
 
 
+def check_send(directory):
+    """Copies of pageable memory behind much work: their calls wait for it, though no record says so."""
+    steps = [[("launch", 0, "kern_a", 4000, 30000)] * 100 + [("send", 0, 400000), ("untraced", 200000)]] * 5
+    path = pathlib.Path(directory) / "send.json"
+    path.write_text(simulate.Machine().run(steps).trace())
+    for factor in (0.5, 0.1):
+        got, err = predict(path, 3, [f"kern_a={factor}x"])
+        truth = simulate.Machine(lambda k, n, d: int(d * factor) if k == "kernel" else d).run(steps).length(3)
+        tap.ok(f"a call that copies waits less for work at {factor}x", got and abs(got["what_if"]["predicted_ns"] / truth - 1) < 0.01,
+               f"truth {truth}, {got['what_if'] if got else err}")
+
+
 def check_noise(directory, rounds=60):
     """Delays that vary by a third: what-ifs are off by little, and less on the whole."""
     rng, off = random.Random(3), []
@@ -115,6 +127,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         check_flood(directory)
         check_begun_late(directory)
+        check_send(directory)
         check_noise(directory)
         for number in range(ROUNDS):
             what, detail = check(rng, number, sys.argv[1] if len(sys.argv) > 1 else directory)
