@@ -160,6 +160,43 @@ def check_causes(path):
     tap.ok("the table of causes is cause.def", page == right and rows.count("\n") == SOURCE.count("\nCAUSE("), rows)
 
 
+WORDS_OF_DATA = ("idle_causes_ns", "parts_ns", "queued_ns", "classes_ns", "families_ns", "by_class", "by_doubt", "unexplained_by_class", "tables", "meta", "issues", "peak", "unit_ns")
+JSON = ("report", "scopes", "scopes --by line", "scopes --by library", "scopes --timeline", "scopes --by instance", "waits --chains", "path", "path --what-if gemm=0.5x", "info", "diff")
+JSON_OF = ("demo/run", "demo/train.json.gz", "demo/ddp", "tests/cases/report/capture")
+
+
+def members(value, way=()):
+    """Ways to the members of a JSON document; keys that are data are no members."""
+    for item in value if isinstance(value, list) else []:
+        yield from members(item, way)
+    for key, inside in value.items() if isinstance(value, dict) and not (way and way[-1] in WORDS_OF_DATA) else []:
+        yield (*way, key)
+        yield from members(inside, (*way, key))
+
+
+def missing_members(section, ways):
+    """What is printed and not on the page: members of a member in its own row, deeper ones anywhere in the section."""
+    rows = list(table_rows(section))
+    for way in ways:
+        own = [cells[-1] for cells in rows if f"`{way[0]}`" in cells[0].replace("[]", "")]
+        text = section if len(way) != 2 or not own else " ".join(cell for cells in rows if re.search(rf"`{way[0]}(\[\])?[`.]", cells[0]) for cell in cells)
+        if not re.search(rf"`(\w+\.)*{re.escape(way[-1])}(\[\])?`", text):
+            yield ".".join(way)
+
+
+def check_json(page):
+    sections = {part.split("\n")[0]: part for part in page.split("\n## ")}
+    sections["report"] += sections["Units"]
+    for command in JSON:
+        name, *options = command.split()
+        ways = set()
+        for path in JSON_OF:
+            code, out, _ = tap.run(name, "--json", *options, ROOT / path, *([ROOT / path] if name == "diff" else []))
+            ways |= set(members(json.loads(out))) if out else set()
+        bad = sorted(missing_members(sections[name], ways))
+        tap.ok(f"every member that {command} --json prints is on its page", ways and not bad, "\n".join(bad))
+
+
 def constant(name):
     return re.search(rf"\b{name}\s*=?\s*\"?([0-9.]+)", SOURCE)[1]
 
@@ -172,6 +209,7 @@ def main():
         bad = [f"{d.relative_to(ROOT)}: {name}" for d in DOCS for name in find(d, d.read_text())]
         tap.ok(f"{what} that documents name are there", not bad, "\n".join(bad))
     check_causes(ROOT / "docs/analysis.md")
+    check_json((ROOT / "docs/formats/report-json.md").read_text())
     bad = list(missing_proofs((ROOT / "docs/security.md").read_text()))
     tap.ok("every claim of the threat model names a test that is there", not bad, "\n".join(bad))
     page = (ROOT / "docs/design.md").read_text()

@@ -117,7 +117,8 @@ static void count_waits(const struct search *s, assay_blocking *b, uint64_t *ins
 	}
 }
 
-assay_blocking assay_blocking_at(const assay_run *run, const assay_window *w, uint32_t own)
+/* own: a row of stack. */
+static assay_blocking blocking_at(const assay_run *run, const assay_window *w, uint32_t own)
 {
 	assay_arena scratch = {0};
 	struct search s = {.run = run, .t = &run->part.t, .w = w};
@@ -152,7 +153,7 @@ const char assay_timer_fix[] =
 bool assay_blocking_tell(const assay_run *run, const assay_find_ctx *c, uint32_t own,
 			 assay_found *f)
 {
-	assay_blocking b = assay_blocking_at(run, c->w, own);
+	assay_blocking b = blocking_at(run, c->w, own);
 	assay_per_step each = assay_per_step_of(c, f->once);
 	char count[ASSAY_FMT];
 	f->dense = assay_blocking_is_dense(&b, c->w);
@@ -196,7 +197,7 @@ static assay_blocking look(bool timed, const char *copies)
 		assay_hand_gpu(run, timed ? "gemm" : "void compute_cuda_kernel<long>", at + 32, 3,
 			       fill);
 	}
-	assay_blocking b = assay_blocking_at(run, &(assay_window){.to = 1000}, stack);
+	assay_blocking b = blocking_at(run, &(assay_window){.to = 1000}, stack);
 	assay_run_free(run);
 	return b;
 }

@@ -14,9 +14,6 @@ typedef struct assay_blocking {
 /* What to do about calls that wait and copy nothing. */
 extern const char assay_timer_fix[];
 
-/* own: a row of stack. */
-assay_blocking assay_blocking_at(const assay_run *run, const assay_window *w, uint32_t own);
-
 /* Says in a finding about blocking calls of that place what they wait for; true: what is done there
  * is needed, and only the waiting can go. */
 bool assay_blocking_tell(const assay_run *run, const assay_find_ctx *c, uint32_t own,

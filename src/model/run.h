@@ -132,6 +132,12 @@ static inline const char *assay_z(const assay_run *run, assay_sid id)
 	return assay_text(run, id).p;
 }
 
+/* The same; NULL for none. */
+static inline const char *assay_z_if(const assay_run *run, assay_sid id)
+{
+	return id ? assay_z(run, id) : NULL;
+}
+
 /* Of a share: what is left changes little. */
 static inline bool assay_is_mostly_known(double share)
 {

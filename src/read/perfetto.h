@@ -392,7 +392,6 @@ void perfetto_stacks_interned(perfetto *x, uint32_t sequence, assay_str message)
 /* Which of known_stacks a number is, or one that is written out; and their rows. */
 uint32_t perfetto_stack_of(perfetto *x, uint32_t sequence, uint64_t iid);
 uint32_t perfetto_stack_inline(perfetto *x, assay_str message);
-perfetto_stack perfetto_stack_split(perfetto *x, uint32_t stack);
 uint32_t perfetto_stack_whole(perfetto *x, uint32_t stack);
 void perfetto_sample_read(perfetto *x, const perfetto_packet *p, assay_str message);
 void perfetto_streamed_read(perfetto *x, const perfetto_packet *p, assay_str message);

@@ -200,7 +200,7 @@ uint32_t perfetto_stack_of(perfetto *x, uint32_t sequence, uint64_t iid)
 }
 
 /* Libraries between two functions of Python are the interpreter's own. */
-perfetto_stack perfetto_stack_split(perfetto *x, uint32_t stack)
+static perfetto_stack split_stack(perfetto *x, uint32_t stack)
 {
 	if (stack == ASSAY_NO_ROW)
 		return (perfetto_stack){ASSAY_NO_ROW, ASSAY_NO_ROW};
@@ -346,7 +346,7 @@ static void add_looks(perfetto *x, assay_map *looked_at)
 		t->ts[row] = l->ts;
 		if (t->dur[row] < 0)
 			t->dur[row] = l->dur;
-		set_stacks(x, row, perfetto_stack_split(x, l->stack));
+		set_stacks(x, row, split_stack(x, l->stack));
 		*assay_map_at(looked_at, track) = 1;
 	}
 }
@@ -369,7 +369,7 @@ void perfetto_place_samples(perfetto *x)
 		t->track[row] = track;
 		t->count[row] = 1;
 		t->state[row] = s->state;
-		set_stacks(x, row, perfetto_stack_split(x, s->stack));
+		set_stacks(x, row, split_stack(x, s->stack));
 	}
 	x->part->source = first;
 	assay_map_free(&looked_at);

@@ -64,7 +64,7 @@ void assay_budget_json(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_f64(w, "coverage", b->coverage[i]);
 		assay_jsonw_z(w, "state", assay_state_name[b->state[i]]);
 		assay_jsonw_str(w, "how", assay_text(run, b->how[i]));
-		assay_jsonw_z(w, "part_of", b->part_of[i] ? assay_z(run, b->part_of[i]) : NULL);
+		assay_jsonw_z(w, "part_of", assay_z_if(run, b->part_of[i]));
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');

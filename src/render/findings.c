@@ -5,11 +5,6 @@
 #include "render/printout.h"
 #include "render/report.h"
 
-static void put_text(assay_jsonw *w, const assay_run *run, const char *key, assay_sid text)
-{
-	assay_jsonw_z(w, key, text ? assay_z(run, text) : NULL);
-}
-
 static void put_time(assay_jsonw *w, const char *key, int64_t ns)
 {
 	assay_jsonw_i64_if(w, key, ns >= 0, ns);
@@ -19,14 +14,14 @@ static void put_where(assay_jsonw *w, const assay_run *run, size_t i)
 {
 	const assay_finding_table *f = &run->part.t.finding;
 	assay_jsonw_open_flat(w, "where", '{');
-	put_text(w, run, "file", f->file[i]);
+	assay_jsonw_z(w, "file", assay_z_if(run, f->file[i]));
 	put_time(w, "line", f->line[i]);
-	put_text(w, run, "function", f->function[i]);
-	put_text(w, run, "range", f->range[i]);
-	put_text(w, run, "op", f->op[i]);
-	put_text(w, run, "kernel", f->kernel[i]);
+	assay_jsonw_z(w, "function", assay_z_if(run, f->function[i]));
+	assay_jsonw_z(w, "range", assay_z_if(run, f->range[i]));
+	assay_jsonw_z(w, "op", assay_z_if(run, f->op[i]));
+	assay_jsonw_z(w, "kernel", assay_z_if(run, f->kernel[i]));
 	put_time(w, "rank", f->rank[i]);
-	put_text(w, run, "host", f->host[i]);
+	assay_jsonw_z(w, "host", assay_z_if(run, f->host[i]));
 	assay_jsonw_close(w, '}');
 }
 

@@ -250,7 +250,7 @@ static void json_item(assay_jsonw *w, const char *key, const assay_hang_process 
 	assay_jsonw_open_flat(w, key, '{');
 	assay_jsonw_z(w, "kind", item_kind[i->kind]);
 	assay_jsonw_str(w, "call", assay_text(p->run, i->call));
-	assay_jsonw_z(w, "kernel", i->kernel ? assay_z(p->run, i->kernel) : NULL);
+	assay_jsonw_z(w, "kernel", assay_z_if(p->run, i->kernel));
 	assay_jsonw_hex(w, "stream", i->stream);
 	assay_jsonw_hex(w, "event", event ? i->event : UINT64_MAX);
 	assay_jsonw_u64(w, "corr", i->corr);

@@ -284,11 +284,8 @@ static void put_devices(assay_jsonw *w, const assay_run *run)
 		put_owner(w, run, d->source[i]);
 		assay_jsonw_i64(w, "device", d->id[i]);
 		assay_jsonw_str(w, "name", assay_text(run, d->name[i]));
-		assay_jsonw_z(w, "arch", d->arch[i] ? assay_z(run, d->arch[i]) : NULL);
-		if (d->memory[i] >= 0)
-			assay_jsonw_i64(w, "memory_bytes", d->memory[i]);
-		else
-			assay_jsonw_null(w, "memory_bytes");
+		assay_jsonw_z(w, "arch", assay_z_if(run, d->arch[i]));
+		assay_jsonw_i64_if(w, "memory_bytes", d->memory[i] >= 0, d->memory[i]);
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');

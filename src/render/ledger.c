@@ -95,7 +95,7 @@ void assay_ledger_json(assay_jsonw *w, const char *key, const assay_run *run)
 		assay_jsonw_open_flat(w, NULL, '{');
 		assay_jsonw_u64(w, "source", l->source[i]);
 		assay_jsonw_z(w, "proof", assay_proof_name[run->part.t.source.proof[l->source[i]]]);
-		assay_jsonw_z(w, "kind", l->kind[i] ? assay_z(run, l->kind[i]) : NULL);
+		assay_jsonw_z(w, "kind", assay_z_if(run, l->kind[i]));
 		assay_jsonw_z(w, "cause", assay_loss_cause_name[l->cause[i]]);
 		if (l->cause[i] == ASSAY_LOSS_NONE) {
 			assay_jsonw_u64(w, "made", l->made[i]);

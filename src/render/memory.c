@@ -135,11 +135,6 @@ void assay_memory_text(assay_printout *p)
 		print_one(p, i);
 }
 
-static const char *text_or_null(const assay_run *run, assay_sid id)
-{
-	return id ? assay_z(run, id) : NULL;
-}
-
 static void put_holders(assay_jsonw *w, const assay_run *run, uint32_t memory)
 {
 	const assay_memory_holder_table *h = &run->part.t.memory_holder;
@@ -152,11 +147,11 @@ static void put_holders(assay_jsonw *w, const assay_run *run, uint32_t memory)
 		assay_jsonw_open_flat(w, NULL, '{');
 		assay_jsonw_i64(w, "bytes", h->bytes[r]);
 		assay_jsonw_u64(w, "blocks", h->blocks[r]);
-		assay_jsonw_z(w, "op", text_or_null(run, h->op[r]));
-		assay_jsonw_z(w, "range", text_or_null(run, h->range[r]));
-		assay_jsonw_z(w, "file", text_or_null(run, h->file[r]));
+		assay_jsonw_z(w, "op", assay_z_if(run, h->op[r]));
+		assay_jsonw_z(w, "range", assay_z_if(run, h->range[r]));
+		assay_jsonw_z(w, "file", assay_z_if(run, h->file[r]));
 		assay_jsonw_i64_if(w, "line", h->file[r], h->line[r]);
-		assay_jsonw_z(w, "function", text_or_null(run, h->function[r]));
+		assay_jsonw_z(w, "function", assay_z_if(run, h->function[r]));
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');

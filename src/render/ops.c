@@ -82,7 +82,7 @@ static void put_ops(assay_jsonw *w, const assay_run *run, assay_arena *scratch)
 				o->modelled[r] > 0 ? o->bound_ns[r] / (double)o->modelled[r] : NAN);
 		assay_jsonw_i64(w, "modelled_ns", o->modelled[r]);
 		assay_jsonw_z(w, "class", o->class[r] ? assay_work_class_name[o->class[r]] : NULL);
-		assay_jsonw_z(w, "where", o->where[r] ? assay_z(run, o->where[r]) : NULL);
+		assay_jsonw_z(w, "where", assay_z_if(run, o->where[r]));
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
@@ -174,7 +174,7 @@ static void put_compute(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_f64(w, "mfu_most", r->mfu_most[0]);
 	assay_jsonw_f64(w, "flops_per_sec", r->flops_per_second[0]);
 	assay_jsonw_f64(w, "bytes_per_sec", r->bytes_per_second[0]);
-	assay_jsonw_z(w, "device", r->name[0] ? assay_z(run, r->name[0]) : NULL);
+	assay_jsonw_z(w, "device", assay_z_if(run, r->name[0]));
 	assay_jsonw_str(w, "rates", assay_text(run, r->how[0]));
 	const double *const peaks[] = {r->fp64, r->fp32, r->tf32, r->bf16,
 				       r->fp16, r->fp8,  r->int8, r->fp4};

@@ -22,10 +22,7 @@ static void put_rank(assay_jsonw *w, const assay_run *run, size_t i)
 	assay_jsonw_open_flat(w, NULL, '{');
 	assay_jsonw_u64(w, "source", r->source[i]);
 	assay_jsonw_i64(w, "rank", r->rank[i]);
-	if (r->host[i])
-		assay_jsonw_str(w, "host", assay_text(run, r->host[i]));
-	else
-		assay_jsonw_null(w, "host");
+	assay_jsonw_z(w, "host", assay_z_if(run, r->host[i]));
 	assay_jsonw_i64(w, "clock_offset_ns", r->offset[i]);
 	assay_jsonw_i64_if(w, "clock_spread_ns", r->spread[i] >= 0, r->spread[i]);
 	assay_jsonw_u64(w, "collectives", r->matched[i]);

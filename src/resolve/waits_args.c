@@ -90,7 +90,9 @@ static void take(waits_args *a, size_t i, assay_str raw)
 		*(bool *)((char *)a + names[i].has) = true;
 }
 
-waits_args waits_args_in(assay_arena *scratch, assay_str args)
+/* Of the members of args, the ROCm design's names and those of rocprofv3's API arguments.
+ * scratch is reset. */
+static waits_args args_in(assay_arena *scratch, assay_str args)
 {
 	waits_args a = {.device = -1, .status = ASSAY_NO_STATUS};
 	if (!args.n)
@@ -114,7 +116,7 @@ waits_args waits_args_of(waits_known_args *k, const assay_run *run, assay_sid te
 		k->known = assay_alloc(&k->arena, KNOWN * sizeof *k->known);
 	struct waits_known *at = &k->known[text % KNOWN];
 	if (!text || at->text != text)
-		*at = (struct waits_known){text, waits_args_in(&k->scratch, assay_text(run, text))};
+		*at = (struct waits_known){text, args_in(&k->scratch, assay_text(run, text))};
 	return at->args;
 }
 
@@ -137,15 +139,15 @@ TEST(what_a_call_returned_is_a_number_or_a_name)
 TEST(arguments_of_both_spellings_are_read)
 {
 	assay_arena arena = {0};
-	waits_args a = waits_args_in(
+	waits_args a = args_in(
 		&arena,
 		ASSAY_S("\"stream\": \"0x7f01\",\"ptr\": \"0x50\",\"value\": \"3\",\"flags\": \"1\",\"retval\": \"1\""));
 	CHECK(a.has_stream && a.stream == 0x7f01 && a.event == 0x50 && a.value == 3);
 	CHECK(a.flags == 1 && a.status == 1 && a.device == -1);
 	CHECK_EQ(a.masked, 0);
-	a = waits_args_in(&arena, ASSAY_S("\"mask\": \"255\""));
+	a = args_in(&arena, ASSAY_S("\"mask\": \"255\""));
 	CHECK_EQ(a.masked, UINT64_MAX - 255);
-	a = waits_args_in(&arena, ASSAY_S("\"deviceId\": 2,\"hip_event\": \"0x9\""));
+	a = args_in(&arena, ASSAY_S("\"deviceId\": 2,\"hip_event\": \"0x9\""));
 	CHECK(a.device == 2 && a.event == 9 && !a.has_stream && a.status == ASSAY_NO_STATUS);
 	assay_arena_free(&arena);
 	return 0;
@@ -154,10 +156,10 @@ TEST(arguments_of_both_spellings_are_read)
 TEST(what_is_no_number_or_too_large_is_not_known)
 {
 	assay_arena arena = {0};
-	waits_args a = waits_args_in(
+	waits_args a = args_in(
 		&arena, ASSAY_S("\"stream\": \"text\",\"deviceId\": \"4294967296\",\"event\": 5"));
 	CHECK(!a.has_stream && a.device == -1 && a.has_event && a.event == 5);
-	a = waits_args_in(&arena, ASSAY_S("\"deviceId\": text,\"hip_stream\": 7"));
+	a = args_in(&arena, ASSAY_S("\"deviceId\": text,\"hip_stream\": 7"));
 	CHECK(a.device == -1 && a.stream == 7);
 	CHECK(status_of(ASSAY_S("2147483648")) == ASSAY_NO_STATUS);
 	CHECK(status_of(ASSAY_S("-2147483649")) == ASSAY_NO_STATUS);

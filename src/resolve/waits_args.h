@@ -16,10 +16,6 @@ typedef struct waits_args {
 	uint64_t awaited;    /* 0 none */
 } waits_args;
 
-/* Of the members of args, the ROCm design's names and those of rocprofv3's API arguments.
- * scratch is reset. */
-waits_args waits_args_in(assay_arena *scratch, assay_str args);
-
 /* Launches repeat their arguments word for word: what was read of some texts, by their id. */
 typedef struct waits_known_args {
 	struct waits_known {

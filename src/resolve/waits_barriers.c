@@ -106,7 +106,9 @@ static const assay_mark *record_before(const waits *w, uint64_t place, const ass
 	return m && w->t->barrier.event[m->value] == r->event ? m : NULL;
 }
 
-uint32_t waits_witness(const waits *w, uint32_t source, const assay_sweep_rec *r)
+/* The stream in which barriers say the event was recorded that this wait for an event met, a row of
+ * track; ASSAY_NO_ROW when they do not say. */
+static uint32_t witness_of(const waits *w, uint32_t source, const assay_sweep_rec *r)
 {
 	uint32_t own = own_barrier(w, source, r);
 	bool told = own != ASSAY_NO_ROW;
@@ -120,7 +122,8 @@ uint32_t waits_witness(const waits *w, uint32_t source, const assay_sweep_rec *r
 	return met ? waits_barrier_stream(w, record) : ASSAY_NO_ROW;
 }
 
-bool waits_tells_of_another(const waits *w, uint32_t source, const assay_sweep_rec *r)
+/* Does the wait's barrier name a record that is not known? */
+static bool tells_of_another(const waits *w, uint32_t source, const assay_sweep_rec *r)
 {
 	uint32_t own = own_barrier(w, source, r);
 	if (own == ASSAY_NO_ROW)
@@ -172,9 +175,8 @@ void waits_hear_barriers(waits *w)
 			r->flags |= asks ? 0 : ASSAY_REC_BARRIER;
 		}
 		if (asks && r->hint == ASSAY_NO_ROW) {
-			r->hint = waits_witness(w, source, r);
-			bool heard =
-				r->hint != ASSAY_NO_ROW || waits_tells_of_another(w, source, r);
+			r->hint = witness_of(w, source, r);
+			bool heard = r->hint != ASSAY_NO_ROW || tells_of_another(w, source, r);
 			r->flags |= heard ? ASSAY_REC_BARRIER : 0;
 		}
 	}

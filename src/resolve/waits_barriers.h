@@ -16,12 +16,6 @@ int64_t waits_barrier_over(const waits *w, uint32_t source, uint64_t key);
 /* How long after `end` the barrier of the call with this key was over; 0 when it has none. */
 int64_t waits_barrier_after(const waits *w, uint32_t source, uint64_t key, int64_t end);
 
-/* The stream in which barriers say the event was recorded that this wait for an event met, a row of
- * track; ASSAY_NO_ROW when they do not say. */
-uint32_t waits_witness(const waits *w, uint32_t source, const assay_sweep_rec *r);
-/* Does the wait's barrier tell of a record that is not known? */
-bool waits_tells_of_another(const waits *w, uint32_t source, const assay_sweep_rec *r);
-
 /* A call of which the barrier says more than its arguments, or that was not recorded. */
 void waits_add_barrier(waits *w, uint32_t barrier, uint32_t h);
 void waits_add_lone_barriers(waits *w);

@@ -90,7 +90,6 @@ void xplane_plane_stat(xplane_out *p, assay_str name, assay_str json);
 /* The same of any text, as text. */
 void xplane_plane_text(xplane_out *p, assay_str name, assay_str text);
 void xplane_end_plane(xplane_out *p, FILE *out, int64_t id, assay_str name, assay_str more);
-void xplane_out_free(xplane_out *p);
 
 typedef struct xplane_device {
 	uint32_t source;

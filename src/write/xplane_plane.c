@@ -410,29 +410,7 @@ static void write_lines(const xplane_out *p, FILE *out)
 	}
 }
 
-void xplane_end_plane(xplane_out *p, FILE *out, int64_t id, assay_str name, assay_str more)
-{
-	assay_protow head = {0}, all = {0};
-	xplane_put_rest(p, &p->stats, XPLANE_STATS, more);
-	xplane_put_metas(p);
-	assay_protow_nonzero(&head, XPLANE_ID, (uint64_t)id);
-	assay_protow_text(&head, XPLANE_NAME, name);
-	const assay_protow *behind[] = {&p->event_meta, &p->stat_meta, &p->stats};
-	size_t n = head.out.n + p->heads.out.n + p->line_from;
-	for (size_t i = 0; i < ASSAY_COUNT_OF(behind); i++)
-		n += behind[i]->out.n;
-	assay_protow_head(&all, XSPACE_PLANES, n);
-	write_bytes(out, all.out.p, all.out.n);
-	write_bytes(out, head.out.p, head.out.n);
-	write_lines(p, out);
-	for (size_t i = 0; i < ASSAY_COUNT_OF(behind); i++)
-		write_bytes(out, behind[i]->out.p, behind[i]->out.n);
-	assay_protow_free(&head);
-	assay_protow_free(&all);
-	xplane_out_free(p);
-}
-
-void xplane_out_free(xplane_out *p)
+static void free_out(xplane_out *p)
 {
 	assay_protow *const parts[] = {&p->heads, &p->event_meta, &p->stat_meta, &p->stats,
 				       &p->event, &p->stat,       &p->meta,      &p->entry};
@@ -452,4 +430,26 @@ void xplane_out_free(xplane_out *p)
 	assay_arena_free(&p->scratch);
 	assay_jsonw_free(&p->text);
 	*p = (xplane_out){0};
+}
+
+void xplane_end_plane(xplane_out *p, FILE *out, int64_t id, assay_str name, assay_str more)
+{
+	assay_protow head = {0}, all = {0};
+	xplane_put_rest(p, &p->stats, XPLANE_STATS, more);
+	xplane_put_metas(p);
+	assay_protow_nonzero(&head, XPLANE_ID, (uint64_t)id);
+	assay_protow_text(&head, XPLANE_NAME, name);
+	const assay_protow *behind[] = {&p->event_meta, &p->stat_meta, &p->stats};
+	size_t n = head.out.n + p->heads.out.n + p->line_from;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(behind); i++)
+		n += behind[i]->out.n;
+	assay_protow_head(&all, XSPACE_PLANES, n);
+	write_bytes(out, all.out.p, all.out.n);
+	write_bytes(out, head.out.p, head.out.n);
+	write_lines(p, out);
+	for (size_t i = 0; i < ASSAY_COUNT_OF(behind); i++)
+		write_bytes(out, behind[i]->out.p, behind[i]->out.n);
+	assay_protow_free(&head);
+	assay_protow_free(&all);
+	free_out(p);
 }
