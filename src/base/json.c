@@ -169,13 +169,15 @@ static bool is_number(assay_str s)
 	return i == s.n;
 }
 
-static uint32_t check_scalar(assay_str s)
+bool assay_json_is_word(assay_str s)
 {
 	static const char *const words[] = {"true", "false", "null"};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++)
-		if (assay_str_is(s, words[i]))
-			return 0;
-	if (is_number(s))
+	return assay_str_is_any(s, words, ASSAY_COUNT_OF(words));
+}
+
+static uint32_t check_scalar(assay_str s)
+{
+	if (assay_json_is_word(s) || is_number(s))
 		return 0;
 	double v;
 	if (assay_str_f64(s, &v) && !isfinite(v))

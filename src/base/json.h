@@ -379,6 +379,9 @@ assay_json assay_json_copy(assay_arena *a, assay_str value);
 /* Any number, or a string that holds one, as a double; NaN and Infinity too. */
 bool assay_json_f64(assay_json *j, double *out);
 
+/* Is the raw value true, false or null? */
+bool assay_json_is_word(assay_str raw);
+
 /* The text of a string with its escapes resolved; UTF-8 as it was, lone surrogates as U+FFFD.
  * Shares raw's memory when there was no escape. */
 assay_str assay_json_unescape(assay_arena *a, assay_str raw);

@@ -380,8 +380,7 @@ static bool is_integer(assay_str s)
 static bool is_plain(assay_str s)
 {
 	double number;
-	return is_integer(s) || assay_str_is(s, "true") || assay_str_is(s, "false") ||
-	       assay_str_is(s, "null") ||
+	return is_integer(s) || assay_json_is_word(s) ||
 	       (assay_str_f64(s, &number) && (s.p[0] == '-' || assay_is_digit(s.p[0])));
 }
 

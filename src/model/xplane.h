@@ -2,6 +2,7 @@
 #ifndef ASSAY_MODEL_XPLANE_H
 #define ASSAY_MODEL_XPLANE_H
 
+#include "base/json.h"
 #include "base/proto.h"
 #include "model/run.h"
 
@@ -26,12 +27,15 @@ enum {
 };
 enum { XEVENT_META = 1, XEVENT_OFFSET_PS, XEVENT_DURATION_PS, XEVENT_STATS, XEVENT_OCCURRENCES };
 enum { XSTAT_META = 1, XSTAT_DOUBLE, XSTAT_UINT64, XSTAT_INT64, XSTAT_STR, XSTAT_BYTES, XSTAT_REF };
-/* A list or an object of JSON as a text that events refer to has a space in front: a text that
- * looks like one has none. */
-enum { XSTAT_LIST_MARK = ' ' };
-static inline bool xstat_is_list(assay_str text)
+/* A list, an object or a word of JSON as a text that events refer to has a space in front: a text
+ * that looks like one has none. */
+enum { XSTAT_JSON_MARK = ' ' };
+static inline bool xstat_is_json(assay_str text)
 {
-	return text.n > 2 && text.p[0] == XSTAT_LIST_MARK && (text.p[1] == '[' || text.p[1] == '{');
+	if (text.n <= 2 || text.p[0] != XSTAT_JSON_MARK)
+		return false;
+	assay_str value = {text.p + 1, text.n - 1};
+	return value.p[0] == '[' || value.p[0] == '{' || assay_json_is_word(value);
 }
 enum {
 	XMETA_ID = 1,

@@ -122,7 +122,7 @@ void xplane_stat_rest(xplane *x, assay_protow *to, uint32_t field, assay_str nam
 static assay_str list_of(const xplane_value *v)
 {
 	assay_str s = v->text;
-	if (v->field == XSTAT_REF && xstat_is_list(s))
+	if (v->field == XSTAT_REF && xstat_is_json(s))
 		return (assay_str){s.p + 1, s.n - 1};
 	return v->field == XSTAT_STR && s.n >= 2 && (s.p[0] == '[' || s.p[0] == '{')
 		       ? s

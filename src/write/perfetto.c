@@ -443,7 +443,8 @@ const assay_writer assay_writer_perfetto = {
 	.write = perfetto_write,
 	.lacks = ASSAY_LACKS_MEMORY | ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS |
 		 ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES | ASSAY_LACKS_FACTS |
-		 ASSAY_LACKS_RECORDING | ASSAY_LACKS_UNNUMBERED | ASSAY_LACKS_ZEROS,
+		 ASSAY_LACKS_RECORDING | ASSAY_LACKS_UNNUMBERED | ASSAY_LACKS_ZEROS |
+		 ASSAY_LACKS_NO_DEVICE | ASSAY_LACKS_NO_NAME,
 };
 
 /* ------------------------------------------------------------------ tests */

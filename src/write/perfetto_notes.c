@@ -87,6 +87,7 @@ static void put_text(perfetto *p, assay_str text)
 static void put_member(perfetto *p, assay_str key, assay_str raw)
 {
 	int64_t i;
+	uint64_t u;
 	double f;
 	assay_protow *w = &p->args;
 	assay_arena *a = &p->one;
@@ -101,6 +102,8 @@ static void put_member(perfetto *p, assay_str key, assay_str raw)
 		put_text(p, text);
 	else if (assay_str_i64(raw, &i))
 		assay_protow_varint(w, PF_NOTE_INT, (uint64_t)i);
+	else if (assay_str_u64(raw, &u))
+		assay_protow_varint(w, PF_NOTE_UINT, u);
 	else if (assay_str_f64(raw, &f))
 		assay_protow_f64(w, PF_NOTE_DOUBLE, f);
 	else

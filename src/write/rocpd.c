@@ -67,17 +67,18 @@ static int64_t string_id(rocpd *o, assay_str s)
 
 static assay_str fact(const rocpd *o, const char *key)
 {
-	const assay_meta_table *m = &o->t->meta;
-	assay_sid sid = assay_pool_find(&o->run->part.strings, assay_str_of(key));
-	for (size_t i = 0; sid && i < m->n; i++)
-		if (m->key[i] == sid && assay_group_of(o->t, m->source[i]) == o->group)
-			return assay_text(o->run, m->value[i]);
-	return (assay_str){"", 0};
+	return rocpd_fact(o->run, o->group, key);
 }
 
 static bool is_mine(const rocpd *o, uint32_t track)
 {
 	return track != ASSAY_NO_ROW && assay_track_group(o->t, track) == o->group;
+}
+
+static bool is_my_alloc(const rocpd *o, uint32_t r)
+{
+	uint32_t track = o->t->alloc.track[r];
+	return track == ASSAY_NO_ROW ? o->first : is_mine(o, track);
 }
 
 static int64_t when(const rocpd *o, uint32_t track, int64_t ts)
@@ -246,26 +247,28 @@ static void put_gpu_agent(rocpd *o, int64_t id, uint32_t row)
 	put_agent_facts(o, id, row);
 }
 
-/* GPUs that the input tells of, then those it only has work of, then the host. */
+static void put_known_gpu(rocpd *o, int64_t id, int64_t *most)
+{
+	if (id < 0 || assay_map_get(&o->agent_of, (uint64_t)id) != ASSAY_MAP_ABSENT)
+		return;
+	put_gpu_agent(o, id, assay_device_row(o->t, o->group, id));
+	*most = id > *most ? id : *most;
+}
+
+/* GPUs that the input tells of, then those it only has work or memory of, then the host. */
 static void put_agents(rocpd *o)
 {
-	const assay_device_table *d = &o->t->device;
+	const assay_tables *t = o->t;
 	int64_t most = -1;
-	for (uint32_t i = 0; i < d->n; i++) {
-		if (assay_group_of(o->t, d->source[i]) != o->group || d->id[i] < 0 ||
-		    assay_map_get(&o->agent_of, (uint64_t)d->id[i]) != ASSAY_MAP_ABSENT)
-			continue;
-		put_gpu_agent(o, d->id[i], i);
-		most = d->id[i] > most ? d->id[i] : most;
-	}
-	for (uint32_t i = 0; i < o->t->gpu.n; i++) {
-		int64_t id = device_of(o, i);
-		if (!is_mine(o, o->t->gpu.track[i]) ||
-		    assay_map_get(&o->agent_of, (uint64_t)id) != ASSAY_MAP_ABSENT)
-			continue;
-		put_gpu_agent(o, id, assay_device_row(o->t, o->group, id));
-		most = id > most ? id : most;
-	}
+	for (uint32_t i = 0; i < t->device.n; i++)
+		if (assay_group_of(t, t->device.source[i]) == o->group)
+			put_known_gpu(o, t->device.id[i], &most);
+	for (uint32_t i = 0; i < t->gpu.n; i++)
+		if (is_mine(o, t->gpu.track[i]))
+			put_known_gpu(o, device_of(o, i), &most);
+	for (uint32_t i = 0; i < t->alloc.n; i++)
+		if (is_my_alloc(o, i))
+			put_known_gpu(o, t->alloc.device[i], &most);
 	for (o->cpu = 0; assay_map_get(&o->agent_of, (uint64_t)o->cpu) != ASSAY_MAP_ABSENT;)
 		o->cpu = most < INT64_MAX ? ++most : o->cpu + 1;
 	put_agent(o, o->cpu, false, ASSAY_S("host"), ASSAY_S("host"), "CPU");
@@ -609,19 +612,29 @@ static void put_gpu(rocpd *o, uint32_t g)
 
 /* ------------------------------------------------------------------ memory and counters */
 
+typedef struct word_of {
+	const char *part, *word;
+} word_of;
+
+/* What the first part that stands in the name is called; the last of them is "". */
+static const char *word_in(assay_str name, const word_of *words)
+{
+	while (*words->part && assay_str_find(name, words->part) < 0)
+		words++;
+	return words->word;
+}
+
 static void put_alloc(rocpd *o, uint32_t r)
 {
 	const assay_alloc_table *t = &o->t->alloc;
-	static const char *const levels[] = {"REAL", "VIRTUAL", "SCRATCH"};
-	static const char *const types[] = {"ALLOC", "FREE", "REALLOC", "RECLAIM"};
+	static const word_of levels[] = {
+		{"SCRATCH", "SCRATCH"}, {"VIRTUAL", "VIRTUAL"}, {"VMEM", "VIRTUAL"}, {"", "REAL"}};
+	static const word_of types[] = {
+		{"RECLAIM", "RECLAIM"}, {"REALLOC", "REALLOC"}, {"FREE", "FREE"}, {"", NULL}};
 	assay_str name = assay_text(o->run, t->name[r]);
-	const char *level = levels[0], *type = types[t->bytes[r] < 0];
-	for (size_t i = 0; i < ASSAY_COUNT_OF(levels); i++)
-		if (assay_str_ends(name, levels[i]))
-			level = levels[i];
-	for (size_t i = 0; i < ASSAY_COUNT_OF(types); i++)
-		if (assay_str_starts(name, types[i]))
-			type = types[i];
+	const char *level = word_in(name, levels), *type = word_in(name, types);
+	if (!type)
+		type = t->bytes[r] < 0 ? "FREE" : "ALLOC";
 	bool known = t->track[r] != ASSAY_NO_ROW;
 	int64_t at = when(o, t->track[r], t->ts[r]);
 	int64_t thread = known ? thread_id(o, t->track[r]) : o->thread;
@@ -697,7 +710,7 @@ static void put_rows(rocpd *o, uint8_t *placed)
 		if (is_mine(o, t->gpu.track[i]))
 			put_gpu(o, i);
 	for (uint32_t i = 0; i < t->alloc.n; i++)
-		if (t->alloc.track[i] == ASSAY_NO_ROW ? o->first : is_mine(o, t->alloc.track[i]))
+		if (is_my_alloc(o, i))
 			put_alloc(o, i);
 	for (uint32_t i = 0; i < t->pmc.n; i++)
 		placed[i] = placed[i] || put_pmc(o, i);
@@ -715,25 +728,6 @@ static void free_process(rocpd *o)
 	assay_jsonw_free(&o->json);
 	assay_arena_free(&o->scratch);
 	rocpd_tables_close(&o->db);
-}
-
-/* What an input gave itself, else made of the start, as version 7 of UUIDs is, and of the name: the
- * same input gives the same bytes. */
-static const char *guid_of(const rocpd *o, int64_t start, assay_arena *arena)
-{
-	assay_str own = fact(o, "rocpd.guid");
-	assay_str path = assay_text(o->run, o->t->source.path[o->group]);
-	uint64_t ms = (uint64_t)start / 1000000, a = assay_hash(path.p, path.n, o->group + 1),
-		 b = assay_hash(path.p, path.n, a);
-	bool sound = own.n == 36;
-	for (size_t i = 0; i < own.n; i++)
-		sound &= assay_hex_digit(own.p[i]) >= 0 || own.p[i] == '-';
-	if (sound)
-		return assay_dup(arena, own);
-	return assay_printf(arena, "%08x-%04x-7%03x-%04x-%012" PRIx64,
-			    (unsigned)(ms >> 16 & UINT32_MAX), (unsigned)(ms & 0xffff),
-			    (unsigned)(a & 0xfff), (unsigned)(0x8000 | (a >> 12 & 0x3fff)),
-			    b & 0xffffffffffff);
 }
 
 static void see_time(const rocpd *o, const uint32_t *track, const int64_t *ts, size_t n,
@@ -773,7 +767,8 @@ static bool put_process(rocpd *o, rocpd_file *file, suffixes *made, uint8_t *pla
 	int64_t start = first_time(o);
 	if (start == INT64_MAX)
 		return true;
-	if (!rocpd_tables_open(&o->db, file, guid_of(o, start + o->shift, arena), arena))
+	if (!rocpd_tables_open(&o->db, file, rocpd_guid(o->run, o->group, start + o->shift, arena),
+			       arena))
 		return false;
 	o->first = !made->n;
 	*assay_push(made) = o->db.suffix;
@@ -853,6 +848,7 @@ static bool put_all(const assay_run *run, rocpd_file *file, assay_left_out *left
 			"there is nothing to write: a rocpd database needs calls or GPU work");
 	ok = ok && rocpd_views_make(file->db, made.p, made.n, arena);
 	assay_leave_out(left, shift != 0, ASSAY_NEW_ORIGIN);
+	assay_leave_out(left, rocpd_facts_without_place(run), ASSAY_FACTS);
 	assay_leave_out(left, count_zeros(placed, t->pmc.n),
 			"hardware counter values without their kernel");
 	assay_vec_free(&made);

@@ -440,11 +440,25 @@ static int64_t shift_of(writer *w)
 	return least > 0 ? 0 : 1000000 - least;
 }
 
+/* A number that no GPU has. */
+static int64_t host_agent_of(const assay_tables *t)
+{
+	int64_t most = -1;
+	for (size_t i = 0; i < t->track.n; i++)
+		if (t->track.kind[i] == ASSAY_TRACK_STREAM && t->track.pid[i] > most)
+			most = t->track.pid[i];
+	for (size_t i = 0; i < t->device.n; i++)
+		most = t->device.id[i] > most ? t->device.id[i] : most;
+	for (size_t i = 0; i < t->alloc.n; i++)
+		most = t->alloc.device[i] > most ? t->alloc.device[i] : most;
+	return most < INT64_MAX ? most + 1 : 0;
+}
+
 static void leave_out(const writer *w, assay_left_out *left)
 {
 	const assay_tables *t = w->t;
 	uint64_t spans = 0, ranges = 0, args = 0, ids = 0, sizes = 0, counters = 0, contexts = 0,
-		 graphs = 0, threads = 0;
+		 graphs = 0, queues = 0, threads = 0;
 	for (size_t i = 0; i < t->host.n; i++) {
 		bool written = is_marker(t->host.kind[i]) || assay_is_call(t->host.kind[i]);
 		spans += !written;
@@ -457,6 +471,7 @@ static void leave_out(const writer *w, assay_left_out *left)
 		sizes += t->gpu.bytes[i] >= 0;
 		contexts += t->gpu.context[i] != UINT32_MAX;
 		graphs += t->gpu.graph[i] || t->gpu.graph_node[i];
+		queues += t->gpu.kind[i] != ASSAY_GPU_KERNEL && t->gpu.queue[i] != UINT32_MAX;
 	}
 	for (size_t i = 0; i < t->api.n; i++)
 		ids += t->api.external[i] != 0;
@@ -477,6 +492,7 @@ static void leave_out(const writer *w, assay_left_out *left)
 	assay_leave_out(left, sizes, "sizes of GPU work");
 	assay_leave_out(left, contexts, "contexts of GPU work");
 	assay_leave_out(left, graphs, "graphs that GPU work is of");
+	assay_leave_out(left, queues, "queues of copies");
 	assay_leave_out(left, threads, "threads of memory events");
 	assay_leave_out(left, counters, "hardware counter values without their kernel");
 }
@@ -493,9 +509,7 @@ static bool rocprof_csv_write(const assay_run *run, const char *folder, assay_le
 	w.placed = assay_alloc(&w.scratch, w.t->pmc.n + 1);
 	w.kept = assay_alloc(&w.scratch, w.t->alloc.n + 1);
 	w.shift = shift_of(&w);
-	for (size_t i = 0; i < w.t->track.n; i++)
-		if (w.t->track.kind[i] == ASSAY_TRACK_STREAM && w.t->track.pid[i] >= w.host_agent)
-			w.host_agent = w.t->track.pid[i] + 1;
+	w.host_agent = host_agent_of(w.t);
 	for (uint32_t i = 0; i < w.t->source.n && !w.failed; i++)
 		if (assay_group_of(w.t, i) == i)
 			put_group(&w, i, &used);
@@ -519,7 +533,7 @@ const assay_writer assay_writer_rocprof_csv = {
 	.back = "calls, ranges, work, memory, hardware counters of AMD devices",
 	.page = "rocprof_csv",
 	.write_folder = rocprof_csv_write,
-	.lacks = ASSAY_LACKS_AS_ROCPROF | ASSAY_LACKS_BELOW_ZERO,
+	.lacks = ASSAY_LACKS_AS_ROCPROF | ASSAY_LACKS_FACTS | ASSAY_LACKS_BELOW_ZERO,
 };
 
 TEST(architectures_are_numbers_as_rocprofv3_writes_them)

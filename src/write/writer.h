@@ -16,6 +16,7 @@ typedef struct assay_left_out {
 /* Add "N what", unless N is 0; N of several files are summed. left may be NULL. */
 /* Said of a file whose times are counted from another moment, which nothing tells. */
 #define ASSAY_NEW_ORIGIN "origins of times, which are counted anew"
+#define ASSAY_FACTS      "facts of headers"
 void assay_leave_out(assay_left_out *left, uint64_t n, const char *what);
 
 /* Whether the number of a thread is no process's business, and more than viewers have bits for. */
@@ -23,6 +24,7 @@ bool assay_thread_is_hash(const assay_run *run, uint32_t track);
 
 /* What a format may have no place for. */
 enum {
+	ASSAY_LACKS_NO_NAME = 1 << 0, /* spans and work without a name */
 	ASSAY_LACKS_MEMORY = 1 << 1,
 	ASSAY_LACKS_PMC = 1 << 2,
 	ASSAY_LACKS_STATS = 1 << 3,
@@ -31,6 +33,7 @@ enum {
 	ASSAY_LACKS_SCOPE_IDS = 1 << 6,
 	ASSAY_LACKS_PLANES = 1 << 7,
 	ASSAY_LACKS_FACTS = 1 << 8,
+	ASSAY_LACKS_MEMORY_ARGS = 1 << 9,
 	ASSAY_LACKS_WAITS = 1 << 10,
 	ASSAY_LACKS_MARKS = 1 << 11,
 	ASSAY_LACKS_COUNTERS = 1 << 12,
@@ -49,17 +52,19 @@ enum {
 	ASSAY_LACKS_ZEROS = 1 << 25,      /* source.zeros */
 	ASSAY_LACKS_BELOW_ZERO = 1 << 26, /* threads' numbers below zero: hashes, in XPlane */
 	ASSAY_LACKS_HASHES = 1 << 27,     /* these, and XPlane's that are more than 32 bits */
+	ASSAY_LACKS_NO_DEVICE = 1 << 28,  /* work on a device without a number */
+	ASSAY_LACKS_NO_STREAM = 1 << 29,  /* on a stream without one */
 	/* what only recordings and vendors' databases say */
 	ASSAY_LACKS_RECORDING =
 		ASSAY_LACKS_LEDGER | ASSAY_LACKS_PAUSES | ASSAY_LACKS_UNENDED | ASSAY_LACKS_RECORDS,
 	/* rocprofv3's own formats, as a database and as tables */
-	ASSAY_LACKS_AS_ROCPROF = ASSAY_LACKS_ZEROS | ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS |
-				 ASSAY_LACKS_STREAMS | ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES |
-				 ASSAY_LACKS_FACTS | ASSAY_LACKS_WAITS | ASSAY_LACKS_MARKS |
-				 ASSAY_LACKS_COUNTERS | ASSAY_LACKS_OPERATOR_IDS |
-				 ASSAY_LACKS_TOTALS | ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS |
-				 ASSAY_LACKS_HANDLES | ASSAY_LACKS_ERRORS |
-				 ASSAY_LACKS_CALL_NUMBERS | ASSAY_LACKS_RECORDING,
+	ASSAY_LACKS_AS_ROCPROF =
+		ASSAY_LACKS_ZEROS | ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS | ASSAY_LACKS_STREAMS |
+		ASSAY_LACKS_SCOPE_IDS | ASSAY_LACKS_PLANES | ASSAY_LACKS_WAITS | ASSAY_LACKS_MARKS |
+		ASSAY_LACKS_COUNTERS | ASSAY_LACKS_OPERATOR_IDS | ASSAY_LACKS_TOTALS |
+		ASSAY_LACKS_SAMPLES | ASSAY_LACKS_STACKS | ASSAY_LACKS_HANDLES |
+		ASSAY_LACKS_ERRORS | ASSAY_LACKS_CALL_NUMBERS | ASSAY_LACKS_RECORDING |
+		ASSAY_LACKS_MEMORY_ARGS | ASSAY_LACKS_NO_DEVICE,
 };
 
 /* What must be known of a run before it is written or shown; each has what the ones before have,

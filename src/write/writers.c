@@ -86,6 +86,8 @@ static uint64_t operator_ids(const assay_run *run)
 	uint64_t n = t->frame.n;
 	for (size_t i = 0; i < t->op.n; i++)
 		n += t->op.seq[i] != -1 || t->op.ev_idx[i] != UINT32_MAX;
+	for (size_t i = 0; i < t->alloc.n; i++)
+		n += t->alloc.ev_idx[i] != UINT32_MAX;
 	return n;
 }
 
@@ -95,6 +97,15 @@ static uint64_t totals(const assay_run *run)
 	uint64_t n = 0;
 	for (size_t i = 0; i < a->n; i++)
 		n += a->total[i] != -1 || a->reserved[i] != -1;
+	return n;
+}
+
+static uint64_t memory_args(const assay_run *run)
+{
+	const assay_alloc_table *a = &run->part.t.alloc;
+	uint64_t n = 0;
+	for (size_t i = 0; i < a->n; i++)
+		n += a->args[i] != 0;
 	return n;
 }
 
@@ -153,15 +164,22 @@ bool assay_thread_is_hash(const assay_run *run, uint32_t track)
 				      assay_has_trait(run, t->source[track], ASSAY_TRAIT_PLANES));
 }
 
-/* Threads of this kind with spans. */
+/* Threads of this kind with spans or memory events. */
 static uint64_t threads(const assay_run *run, bool (*is)(const assay_run *, uint32_t))
 {
 	const assay_tables *t = &run->part.t;
+	const struct {
+		const uint32_t *track;
+		size_t n;
+	} rows[] = {{t->host.track, t->host.n}, {t->alloc.track, t->alloc.n}};
 	assay_map seen = {0};
-	for (size_t i = 0; i < t->host.n; i++)
-		if (t->track.kind[t->host.track[i]] == ASSAY_TRACK_THREAD &&
-		    is(run, t->host.track[i]))
-			*assay_map_at(&seen, t->host.track[i]) = 1;
+	for (size_t k = 0; k < ASSAY_COUNT_OF(rows); k++)
+		for (size_t i = 0; i < rows[k].n; i++) {
+			uint32_t track = rows[k].track[i];
+			if (track != ASSAY_NO_ROW && t->track.kind[track] == ASSAY_TRACK_THREAD &&
+			    is(run, track))
+				*assay_map_at(&seen, track) = 1;
+		}
 	uint64_t n = seen.n;
 	assay_map_free(&seen);
 	return n;
@@ -180,6 +198,42 @@ static uint64_t below_zero(const assay_run *run)
 static uint64_t hashes(const assay_run *run)
 {
 	return threads(run, assay_thread_is_hash);
+}
+
+/* Tracks with work of which such a number is not known. */
+static uint64_t without_number(const assay_run *run, const int64_t *number)
+{
+	const assay_tables *t = &run->part.t;
+	assay_map seen = {0};
+	for (size_t i = 0; i < t->gpu.n; i++)
+		if (number[t->gpu.track[i]] < 0)
+			*assay_map_at(&seen, t->gpu.track[i]) = 1;
+	uint64_t n = seen.n;
+	assay_map_free(&seen);
+	return n;
+}
+
+static uint64_t no_device(const assay_run *run)
+{
+	return without_number(run, run->part.t.track.pid);
+}
+
+static uint64_t no_stream(const assay_run *run)
+{
+	return without_number(run, run->part.t.track.tid);
+}
+
+static uint64_t no_name(const assay_run *run)
+{
+	const assay_tables *t = &run->part.t;
+	uint64_t n = 0;
+	for (size_t i = 0; i < t->host.n; i++)
+		n += !t->host.name[i];
+	for (size_t i = 0; i < t->gpu.n; i++)
+		n += !t->gpu.name[i];
+	for (size_t i = 0; i < t->mark.n; i++)
+		n += !t->mark.name[i];
+	return n;
 }
 
 static bool says_zero(const assay_tables *t, uint32_t track, unsigned kind)
@@ -212,7 +266,7 @@ static const struct {
 	{ASSAY_LACKS_STREAMS, count_stream, "streams' handles and flags"},
 	{ASSAY_LACKS_SCOPE_IDS, count_given_scope, "scope ids"},
 	{ASSAY_LACKS_PLANES, count_kept, "parts of XPlane files that only XPlane has"},
-	{ASSAY_LACKS_FACTS, facts, "facts of headers"},
+	{ASSAY_LACKS_FACTS, facts, ASSAY_FACTS},
 	{ASSAY_LACKS_WAITS, reported_waits, "waits that the recorder reported"},
 	{ASSAY_LACKS_MARKS, count_mark, "ranges on devices that are no work"},
 	{ASSAY_LACKS_COUNTERS, count_counter, "counter values over time"},
@@ -232,6 +286,10 @@ static const struct {
 	{ASSAY_LACKS_BELOW_ZERO, below_zero, "threads' numbers below zero"},
 	{ASSAY_LACKS_ZEROS, zeros,
 	 "arguments " ASSAY_ZEROS_GPU_KEY " and " ASSAY_ZEROS_HOST_KEY " of 0"},
+	{ASSAY_LACKS_MEMORY_ARGS, memory_args, "arguments of memory events"},
+	{ASSAY_LACKS_NO_DEVICE, no_device, "devices without a number, which get one"},
+	{ASSAY_LACKS_NO_STREAM, no_stream, "streams without a number, which get one"},
+	{ASSAY_LACKS_NO_NAME, no_name, "spans without a name, which get one"},
 	{ASSAY_LACKS_HASHES, hashes, "threads' numbers that are hashes, which get others"},
 };
 

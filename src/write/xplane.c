@@ -660,8 +660,9 @@ static bool grouped_folder(const assay_run *run, const char *folder, assay_left_
 }
 
 enum {
-	XPLANE_LACKS =
-		ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS | ASSAY_LACKS_RECORDING,
+	XPLANE_LACKS = ASSAY_LACKS_PMC | ASSAY_LACKS_STATS | ASSAY_LACKS_ARROWS |
+		       ASSAY_LACKS_RECORDING | ASSAY_LACKS_NO_DEVICE | ASSAY_LACKS_NO_STREAM |
+		       ASSAY_LACKS_NO_NAME,
 };
 
 const assay_writer assay_writer_xplane_grouped = {

@@ -161,15 +161,16 @@ static void value_text(xplane_out *p, assay_str s)
 		assay_protow_string(&p->stat, XSTAT_STR, s);
 }
 
-/* A list or an object as its text, in one form whatever the input's; false when it is neither. The
- * same few come again and again, so it is by reference, and told from other texts by the space in
- * front; in place when it is long. */
-static bool value_list(xplane_out *p, assay_str json)
+/* A list, an object or a word (true) as its text, in one form whatever the input's; false when it
+ * is none. The same few come again and again, so it is by reference, and told from other texts by
+ * the space in front; in place when it is long. */
+static bool value_text_of_json(xplane_out *p, assay_str json)
 {
 	p->text.out.n = 0;
 	p->text.comma = false;
-	*assay_push(&p->text.out) = XSTAT_LIST_MARK;
-	if (!looks_like_json(json) || !assay_jsonw_copy(&p->text, json, &p->scratch))
+	*assay_push(&p->text.out) = XSTAT_JSON_MARK;
+	if (!(looks_like_json(json) || assay_json_is_word(json)) ||
+	    !assay_jsonw_copy(&p->text, json, &p->scratch))
 		return false;
 	assay_str text = assay_jsonw_text(&p->text);
 	if (text.n <= SHARED_TEXT_MAX)
@@ -187,19 +188,17 @@ static void value_json(xplane_out *p, assay_str json)
 	double d;
 	if (json.n >= 2 && json.p[0] == '"') {
 		json = assay_json_unescape(&p->scratch, (assay_str){json.p + 1, json.n - 2});
-		if (json.n > SHARED_TEXT_MAX || xstat_is_list(json))
+		if (json.n > SHARED_TEXT_MAX || xstat_is_json(json))
 			value_text(p, json);
 		else
 			value_ref(p, json);
-	} else if (assay_str_is(json, "true") || assay_str_is(json, "false")) {
-		assay_protow_varint(&p->stat, XSTAT_INT64, json.p[0] == 't');
 	} else if (assay_str_i64(json, &i)) {
 		assay_protow_varint(&p->stat, XSTAT_INT64, (uint64_t)i);
 	} else if (assay_str_u64(json, &u)) {
 		assay_protow_varint(&p->stat, XSTAT_UINT64, u);
 	} else if (assay_str_f64(json, &d)) {
 		assay_protow_f64(&p->stat, XSTAT_DOUBLE, d);
-	} else if (!value_list(p, json)) {
+	} else if (!value_text_of_json(p, json)) {
 		value_ref(p, json);
 	}
 }

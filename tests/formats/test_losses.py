@@ -35,7 +35,10 @@ COLUMNS = {
     "graphs that GPU work is of": ("gpu.graph", "gpu.graph_node"), "threads of memory events": ("alloc.track",),
     "threads' numbers below zero": ("host.track",),
     "threads' numbers that are hashes, which get others": ("host.track",),
-    "numbers of operators and Python frames": ("op.ev_idx", "op.seq", "op.fwd_thread", "frame.id", "frame.parent", "frame.ev_idx"),
+    "arguments of memory events": ("alloc.args",), "queues of copies": ("gpu.queue",),
+    "devices without a number, which get one": ("gpu.track", "mark.track"), "streams without a number, which get one": ("gpu.track", "mark.track"),
+    "spans without a name, which get one": ("host.name", "gpu.name", "mark.name"),
+    "numbers of operators and Python frames": ("alloc.ev_idx", "op.ev_idx", "op.seq", "op.fwd_thread", "frame.id", "frame.parent", "frame.ev_idx"),
 }
 # said in other words: by format, table or column
 ANY = "any"
@@ -55,6 +58,8 @@ WORDS = {
 }
 BARE = "threads without a number of theirs or of their process, which get one"
 BLOCKS = 16  # of source.traits: grids are in blocks on every device
+THREADS = ("host", "alloc")  # tables with rows of threads
+RANGES = ("marker", "process_range")
 STEP = 100_000_000  # between the ids of two processes in one file
 
 
@@ -70,6 +75,9 @@ def rows_of(path, db):
     chains = {None: ()}
     for r in get["stack"]:  # a caller comes before whom it calls
         chains[r["id"]] = (*chains[r["caller"]], r["line"], *(v for k, v in get["code"][r["code"]].items() if k != "id"))
+    kinds = {r["detail"]: r["kind"] for r in get["host"] if r["kind"] in (*RANGES, "runtime", "driver")}
+    for r in get["api"]:
+        r["of"] = kinds.get(r["id"])
     for name in TABLES:
         for r in get[name]:
             track = get["track"][r["track"]] if r.get("track") is not None else None
@@ -101,8 +109,8 @@ def rows_of(path, db):
 
 def own_facts(get, format):
     """Facts that a file of the same format has again: its own."""
-    same = {"rocprof": "rocprof_csv", "rocpd": "rocpd"}.get(format) == get["source"][0]["format"]
-    return sum(format == "rocpd" or m["key"] == "rocprof_csv" for m in get["meta"]) if same else 0
+    same = format == "rocprof" and get["source"][0]["format"] == "rocprof_csv"
+    return sum(m["key"] == "rocprof_csv" for m in get["meta"]) if same else 0
 
 
 def in_work_items(get, row):
@@ -116,7 +124,7 @@ def in_work_items(get, row):
 
 def lost(before, after, skip):
     """Rows of the one that the other has not, by columns that are compared."""
-    columns = [k for k in before[0] if k != "args" and k not in skip]
+    columns = [k for k in before[0] if k not in ("args", "of") and k not in skip]
     if not columns and not any(r.get("args") for r in before):
         return []  # details of which nothing is kept
     left = collections.defaultdict(list)
@@ -163,21 +171,30 @@ def check(name, before, path, target, format):
     columns = {c for what in told for c in COLUMNS.get(what, ())}
     words = {w for f, w in WORDS if f in (ANY, format)} | numbers(before)
     wrong = []
-    bare = {r["track"] for r in before["host"] if None in r["track"][1:] or r["track"][2] < 0} if BARE in told else set()
+    threads = {r["track"] for t in THREADS for r in before[t] if r["track"]} if BARE in told else set()
+    bare = {t for t in threads if None in t[1:] or t[2] < 0}
     if told.get(BARE, 0) < len(bare):  # several may have no number at all
         wrong.append(f"{sorted(bare, key=str)} get numbers")
     for table in TABLES:
         rows = before[table]
+        if table == "api" and format == "chrome":  # correlation ids of ranges are arguments there
+            rows = [r for r in rows if r["of"] not in RANGES]
         if not rows or table in words:
             continue
         skip = {c.split(".")[1] for c in columns | words if c.startswith(table + ".")}
         missing = lost(rows, after[table], skip)
-        if table == "host" and (renumbered := [r for r in missing if r["track"] in bare]):
+        if table in THREADS and (renumbered := [r for r in missing if r["track"] in bare]):
             missing = [r for r in missing if r["track"] not in bare] + lost(renumbered, after[table], skip | {"track"})
         if len(missing) != gone.get(table, 0):
             blame = [k for k in rows[0] if len(lost(rows, after[table], skip | {k})) < len(missing)]
             wrong.append(f"{table}: {len(missing)} rows differ, {gone.get(table, 0)} told; {blame} {missing[:1]}")
     tap.ok(f"what {pathlib.Path(target).name} leaves out of {name} is what is missing", not wrong, "\n".join(w[:600] for w in wrong))
+
+
+# facts, memory of devices without work, devices and threads without a number, spans without a name
+SEEDS = ("capture/rocm-memory.asy", "chrome/phases.json", "nsys_csv/no_device.csv", "rocpd/v305.db", "rocpd/v400.db", "rocprof_csv/alloc.csv",
+         "rocprof_csv/guid.csv", "rocprof_csv/other.csv", "rocprof_csv/scratch.csv", "rocprof_json/tables_first.json", "rocprof_json/windows.json")
+VALUES = {"yes": True, "no": False, "nothing": None, "large": 2**64 - 1, "real": 1.0, "text": " true", "list": [1, "a"], "none": []}
 
 
 def inputs(tmp):
@@ -187,6 +204,8 @@ def inputs(tmp):
     yield "jax", tap.ROOT / "tests/xplane/jax.xplane.pb.gz"
     yield "nsys", tap.ROOT / "tests/fuzz/seeds/nsys/made.sqlite"
     yield "amd", tap.ROOT / "tests/cases/info/capture-amd/in.asy"
+    for seed in SEEDS:
+        yield seed.replace("/", "_"), tap.ROOT / "tests/fuzz/seeds" / seed
     for out in ("train.pftrace", "train.rocpd.db"):  # what is written is read, too
         tap.run("convert", tap.ROOT / "demo/train.json.gz", pathlib.Path(tmp) / out)
         yield out.replace(".", "_"), pathlib.Path(tmp) / out
@@ -201,12 +220,19 @@ def inputs(tmp):
     yield "zeros", zeros
     tap.run("convert", zeros, zeros.with_suffix(".rocpd.db"))
     yield "zeros of a device that nobody names", zeros.with_suffix(".rocpd.db")
+    values = pathlib.Path(tmp) / "values.json"
+    values.write_text(json.dumps({"traceEvents": [
+        {"ph": "X", "cat": "cpu_op", "name": "op", "pid": 1, "tid": 1, "ts": 1, "dur": 2, "args": VALUES},
+        {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 3, "dur": 2, "args": {"device": 0, "stream": 7, **VALUES}},
+        {"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": 2,
+         "args": {"Addr": 4096, "Bytes": 512, "Device Id": 3, "Device Type": 1, "Ev Idx": 7, **VALUES}}]}))
+    yield "values of every kind", values
 
 
 # of shared traces: recorders, vendors and versions, none larger than a few megabytes of text
 SHARED = ("h200/ddp_rank0.json.gz", "h200/jax.xplane.pb.gz", "h200/nvidia_smi.csv", "hta/cpu_only.json.gz", "hta/critical_path/alexnet.json.gz",
           "hta/critical_path/cuda_event_sync_multi_stream.json.gz", "hta/mi250_minitoy_train_ROCm6_2_kineto.json.gz", "nsys/h100_2gpu_1s.sqlite",
-          "rocprofv3/kernel_trace.csv", "tracelens/mi210/gpu_only_trace.json.gz", "tracelens/torch_compile_triton.json.gz",
+          "rocprofv3/kernel_trace.csv", "tracelens/mi210/gpu_only_trace.json.gz", "tracelens/mi300/normalization_layer_test.json.gz", "tracelens/torch_compile_triton.json.gz",
           "tracelens/vllm_decode_graph.json.gz", "waits/cross_device.json", "waits/rocprofv3_failed_record.json")
 
 
