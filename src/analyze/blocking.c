@@ -148,7 +148,7 @@ bool assay_blocking_is_dense(const assay_blocking *b, const assay_window *w)
 }
 
 const char assay_timer_fix[] =
-	"no synchronize() in the step: time with events put into the stream (torch.cuda.Event(enable_timing=True)) and read them every some hundred steps, or use a profiler";
+	"no synchronize() in the step: time with events put into the stream (torch.cuda.Event(enable_timing=True)) and read them every few hundred steps, or use a profiler";
 
 bool assay_blocking_tell(const assay_run *run, const assay_find_ctx *c, uint32_t own,
 			 assay_found *f)

@@ -77,17 +77,18 @@ bool assay_diff_gate(assay_diff *d, const char *rule, assay_err *err)
 	while (at && rest.p[at - 1] != '>') /* names of kernels hold it, too */
 		at--;
 	if (!at)
-		return assay_fail(err, ASSAY_USAGE, 0, "'%s' is no limit such as step>+3%%", rule);
+		return assay_fail(err, ASSAY_USAGE, 0, "'%s' is not a limit such as step>+3%%",
+				  rule);
 	assay_str name = trim((assay_str){rest.p, at - 1});
 	assay_gate g = {.rule = rule, .figure = find_figure(d, name)};
 	if (!g.figure)
 		return assay_fail(
 			err, ASSAY_USAGE, 0,
-			"no figure of these runs is called '%.*s': there are step, compute, comm, copy, idle, host, data, and those of --json",
+			"these runs have no figure '%.*s'; there are step, compute, comm, copy, idle, host, data, and those of --json",
 			(int)name.n, name.p);
 	if (!take_limit(trim((assay_str){rest.p + at, rest.n - at}), g.figure, &g.limit))
 		return assay_fail(err, ASSAY_USAGE, 0,
-				  "'%s' needs a limit behind > in %%, ns, us, ms or s", rule);
+				  "'%s' needs a limit after > in %%, ns, us, ms or s", rule);
 	double growth = assay_delta_change(g.figure);
 	g.over = growth > g.limit;
 	g.failed = g.over && growth > g.figure->noise;

@@ -691,5 +691,5 @@ bool assay_like_hta_path(assay_run *run, const char *range, int64_t instance, as
 		if (assay_group_of(t, s) == s)
 			any |= add_source(run, s, range, instance);
 	return any ||
-	       assay_fail(err, ASSAY_USAGE, 0, "no range '%s' of that number in the input", range);
+	       assay_fail(err, ASSAY_USAGE, 0, "the input has no range '%s' of that number", range);
 }

@@ -35,14 +35,16 @@ bool assay_only_parse(assay_only *o, const char *steps, const char *stream, cons
 {
 	*o = (assay_only){.by_step = false};
 	if (!parse_steps(steps, o))
-		return assay_fail(err, ASSAY_USAGE, 0, "'%s' is no step and no steps such as 5-7",
-				  steps);
+		return assay_fail(err, ASSAY_USAGE, 0,
+				  "'%s' is neither a step nor a range of steps such as 5-7", steps);
 	if (!number(stream, &o->by_stream, &o->stream))
-		return assay_fail(err, ASSAY_USAGE, 0, "'%s' is no number of a stream", stream);
+		return assay_fail(err, ASSAY_USAGE, 0, "'%s' is not the number of a stream",
+				  stream);
 	if (!number(device, &o->by_device, &o->device))
-		return assay_fail(err, ASSAY_USAGE, 0, "'%s' is no number of a device", device);
+		return assay_fail(err, ASSAY_USAGE, 0, "'%s' is not the number of a device",
+				  device);
 	if (!number(rank, &o->by_rank, &o->rank))
-		return assay_fail(err, ASSAY_USAGE, 0, "'%s' is no rank", rank);
+		return assay_fail(err, ASSAY_USAGE, 0, "'%s' is not a rank", rank);
 	return true;
 }
 

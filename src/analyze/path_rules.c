@@ -57,7 +57,7 @@ static bool parse_rule(const char *text, assay_path_what_if *r, assay_err *err)
 	if (!ok || !isfinite(r->value) || r->value < 0 || r->value > 1e15 || !r->pattern.n)
 		return assay_fail(
 			err, ASSAY_USAGE, 0,
-			"what-if '%s': '%s' is not a value; 0, a factor such as 0.5x or a time such as 10us is",
+			"what-if '%s': '%s' is not a value such as 0, 0.5x (a factor) or 10us (a time)",
 			text, eq + 1);
 	r->class = class_of_word(r->pattern);
 	r->in_path = memchr(r->pattern.p, '/', r->pattern.n) != NULL;
@@ -609,8 +609,8 @@ static bool fail_unmatched(struct matcher *m, const assay_path_what_if *rule, co
 	const char *names = near.name[0] ? near.name[0] : NULL;
 	for (int i = 1; i < 3 && near.name[i]; i++)
 		names = assay_printf(&m->scratch, "%s, %s", names, near.name[i]);
-	return assay_fail(err, ASSAY_USAGE, 0, "what-if '%s' matches nothing on the way%s%s", text,
-			  names ? "; near it: " : "", names ? names : "");
+	return assay_fail(err, ASSAY_USAGE, 0, "what-if '%s' matches nothing in the step%s%s", text,
+			  names ? "; similar: " : "", names ? names : "");
 }
 
 bool assay_path_what_ifs_apply(const assay_path_graph *g, const assay_path_what_ifs *rules,

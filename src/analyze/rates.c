@@ -211,11 +211,11 @@ static bool take_member(assay_rates *out, assay_run *run, const char *path, assa
 	if (!m.to)
 		return assay_fail(
 			err, ASSAY_FORMAT, at,
-			"%s: %s is no rate; fp64 fp32 tf32 bf16 fp16 fp8 int8 fp4, bandwidth, cache, clock, links and units are",
+			"%s: %s is not a rate; rates are fp64, fp32, tf32, bf16, fp16, fp8, int8, fp4, bandwidth, cache, clock, links and units",
 			path, name);
 	if (!assay_json_f64(j, &v) || !(v >= 0))
-		return assay_fail(err, ASSAY_FORMAT, at, "%s: %s is no number of 0 or more", path,
-				  name);
+		return assay_fail(err, ASSAY_FORMAT, at, "%s: %s is not a number of 0 or more",
+				  path, name);
 	if (v > most)
 		return assay_fail(err, ASSAY_FORMAT, at, "%s: %s is in %s, and no device has %g",
 				  path, name, m.of, v);
@@ -237,7 +237,7 @@ static bool take_file(assay_rates *out, assay_run *run, const char *path, assay_
 	bool ok = taken && assay_json_ok(&j);
 	if (taken && !ok)
 		assay_fail(err, ASSAY_FORMAT, (uint64_t)(j.p - j.base),
-			   "%s is no JSON object of rates", path);
+			   "%s is not a JSON object of rates", path);
 	assay_input_close(in);
 	out->how = assay_printf(&run->arena, "rates given in %s", path);
 	out->name = out->name ? out->name : "given";

@@ -111,7 +111,7 @@ static bool convert(assay_run *run, const char *path, const assay_convert_query 
 		return assay_fail(err, ASSAY_USAGE, 0, "the run was not analyzed yet");
 	if (!w)
 		return assay_fail(err, ASSAY_USAGE, 0,
-				  "neither the name %s nor '%s' is of a format", path,
+				  "neither the name %s nor '%s' says which format to write", path,
 				  q.format ? q.format : "");
 	bool ok = assay_convert(run, w, path, &q, &left, err);
 	if (left_out)

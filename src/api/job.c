@@ -195,7 +195,7 @@ static bool is_file(const char *path, uint64_t *bytes, assay_err *err)
 	if (stat(path, &st) < 0)
 		return assay_fail(err, ASSAY_IO, 0, "cannot open %s: %s", path, strerror(errno));
 	*bytes = (uint64_t)st.st_size;
-	return S_ISREG(st.st_mode) || assay_fail(err, ASSAY_IO, 0, "%s is no file", path);
+	return S_ISREG(st.st_mode) || assay_fail(err, ASSAY_IO, 0, "%s is not a file", path);
 }
 
 static bool are_files(char *const *paths, size_t n, assay_err *err)

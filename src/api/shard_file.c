@@ -124,7 +124,7 @@ static bool read_field(assay_shard_file *f, uint32_t *number, assay_str *message
 		return true;
 	}
 	if ((tag & 7) != ASSAY_WIRE_BYTES || tag >> 3 > PROCESS)
-		return refuse(f, err, "is no shard of a report");
+		return refuse(f, err, "is not a shard of a report");
 	if (*value > SIZE_MAX / 4)
 		return refuse(f, err, "is damaged");
 	v = assay_input_view(f->in, f->pos, head + *value);
@@ -204,7 +204,7 @@ static bool take_head(assay_shard_file *s, assay_str message, assay_err *err)
 	assay_field f;
 	bool same_program = false;
 	if (!assay_proto_next(&c, &f) || f.number != FORMAT || f.wire != ASSAY_WIRE_VARINT)
-		return refuse(s, err, "is no shard of a report");
+		return refuse(s, err, "is not a shard of a report");
 	if (f.value != ASSAY_SHARD_VERSION)
 		return assay_fail(
 			err, ASSAY_FORMAT, 0,
@@ -242,7 +242,7 @@ bool assay_shard_open(assay_shard_file *f, const char *path, assay_err *err)
 	if (!ours && assay_input_damage(f->in))
 		cut_short(f, err);
 	else if (!ours)
-		refuse(f, err, "is no shard of a report");
+		refuse(f, err, "is not a shard of a report");
 	assay_shard_close(f);
 	return false;
 }

@@ -34,7 +34,7 @@ static const assay_writer *choose_writer(const struct convert_args *a, const cha
 	if (w)
 		return w;
 	if (a->to)
-		assay_say("assay convert: no format is called '%s'; there are:", a->to);
+		assay_say("assay convert: there is no format '%s'; the formats are:", a->to);
 	else
 		assay_say(
 			"assay convert: the name %s does not say which format to write; use --to, or one of these ends (.gz and .zst compress):",

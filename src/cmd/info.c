@@ -135,7 +135,8 @@ static int info_run(const void *args, char **operands, int n)
 {
 	const struct info_args *a = args;
 	if (a->schema && n) {
-		assay_say("assay info: --schema is of no input; what is in one comes without");
+		assay_say(
+			"assay info: --schema takes no input; leave it out to see what is in one");
 		return ASSAY_EXIT_USAGE;
 	}
 	if (a->schema) {

@@ -74,7 +74,7 @@ void assay_cmd_losses(const assay_run *run)
 	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
 		if (run->part.issues[i] && strcmp(assay_issue_infos[i].severity, "info") &&
 		    i != ASSAY_ISSUE_broken_file) /* named when it was met */
-			assay_say("assay: met in the input: %s %s",
+			assay_say("assay: found in the input: %s %s",
 				  assay_fmt_count(n, run->part.issues[i]),
 				  assay_issue_infos[i].text);
 }

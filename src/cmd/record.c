@@ -73,7 +73,7 @@ static bool check_dir(recording *r, const char *out, assay_err *err)
 {
 	struct stat st;
 	if (stat(r->dir, &st) < 0 || !S_ISDIR(st.st_mode))
-		return assay_fail(err, ASSAY_USAGE, 0, "%s is no directory", out);
+		return assay_fail(err, ASSAY_USAGE, 0, "%s is not a directory", out);
 	if (stat(assay_printf(&r->arena, "%s/run.json", r->dir), &st) == 0)
 		return assay_fail(err, ASSAY_USAGE, 0,
 				  "%s holds a recording already; name another with -o", out);
@@ -233,7 +233,7 @@ static void make_variables(record_variables *v, recording *r, const struct args 
 	assay_variables_put(v, "ASSAY_RUN", r->dir);
 	if (getenv("ASSAY_RECORD"))
 		assay_say(
-			"assay: runs inside another `assay record`, which gets nothing of this command");
+			"assay: this runs inside another `assay record`, which will record nothing of this command");
 	for (int i = 0; i < ASSAY_RECORDERS; i++)
 		if (r->library[i])
 			assay_recorders[i]->enter(r, r->library[i], v);

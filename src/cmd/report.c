@@ -46,7 +46,7 @@ static const char *config_precision(const char *path, assay_arena *arena)
 	if (!found && object && assay_json_ok(&j))
 		found = "fp16";
 	if (!found)
-		assay_say("assay: %s is no workload description (at byte %zu)", path,
+		assay_say("assay: %s is not a workload description (at byte %zu)", path,
 			  (size_t)(j.p - j.base));
 	assay_input_close(in);
 	return found;

@@ -26,7 +26,7 @@ static bool place_as_shard(const assay_place *p, uint64_t count, assay_shard *sh
 	}
 	if (shard->index < shard->count)
 		return true;
-	assay_say("assay report: %s says %lld, which is no shard of %zu: they count from 0",
+	assay_say("assay report: %s says %lld, which is not a shard of %zu (counted from 0)",
 		  p->launcher->rank, (long long)p->rank, shard->count);
 	return false;
 }
@@ -36,7 +36,7 @@ static bool shard_by_launcher(const char *text, assay_shard *shard)
 	assay_place p;
 	uint64_t count = count_of(assay_str_of(text));
 	if (text[strlen("auto")] && !count) {
-		assay_say("assay report: '%s' is no shard: auto or auto/N", text);
+		assay_say("assay report: '%s' is not a shard: give auto or auto/N", text);
 		return false;
 	}
 	if (assay_place_here(&p, false))
@@ -64,8 +64,9 @@ bool assay_cmd_shard_of(const char *text, assay_shard *shard)
 		return shard_by_launcher(text, shard);
 	if (is_shard(assay_str_of(text), shard))
 		return true;
-	assay_say("assay report: '%s' is no shard: I/N with I from 0 to N - 1, auto, or auto/N",
-		  text);
+	assay_say(
+		"assay report: '%s' is not a shard: give I/N with I from 0 to N - 1, auto, or auto/N",
+		text);
 	return false;
 }
 

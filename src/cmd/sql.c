@@ -88,7 +88,7 @@ static bool dot_command(assay_sql *sql, char *line, assay_sql_form *form, bool *
 	} else {
 		bool help = !strcmp(word, ".help");
 		if (!help)
-			assay_say("assay sql: %s%s%s is no command of the prompt", word,
+			assay_say("assay sql: %s%s%s is not a command of the prompt", word,
 				  operand ? " " : "", operand ? operand : "");
 		fputs(prompt_help, help ? stdout : stderr);
 		*ok = help && *ok;

@@ -93,8 +93,8 @@ static bool parse_line(assay_env_rules *rules, const char *name, assay_str line,
 			    .line = no};
 	if (op == COUNT && !parse_count(&r, line))
 		return assay_fail(err, ASSAY_FORMAT, 0,
-				  "%s: line %u: '%s' is no number of things, such as 8 or >= 8",
-				  name, no, r.value);
+				  "%s: line %u: '%s' is not a count such as 8 or >= 8", name, no,
+				  r.value);
 	*assay_push(&rules->list) = r;
 	return true;
 }
@@ -374,7 +374,7 @@ TEST(broken_rules_name_their_line)
 	CHECK(!assay_env_rules_parse(&r, "r", ASSAY_S("a =\n"), &err) && strstr(err.text, "value"));
 	assay_env_rules_free(&r);
 	CHECK(!assay_env_rules_parse(&r, "r", ASSAY_S("a count four\n"), &err) &&
-	      strstr(err.text, "'four' is no number of things"));
+	      strstr(err.text, "'four' is not a count"));
 	assay_env_rules_free(&r);
 	CHECK(!assay_env_rules_parse(&r, "r", ASSAY_S("a count ~ 4\n"), &err));
 	assay_env_rules_free(&r);

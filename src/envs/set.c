@@ -375,8 +375,8 @@ bool assay_env_set_add_text(assay_env_set *set, const char *name, assay_str json
 		return true;
 	}
 	free_doc(&doc);
-	return ok ? assay_fail(err, ASSAY_FORMAT, 0, "%s is no environment snapshot: it %s", name,
-			       object ? "has no schema_version" : "holds no JSON object")
+	return ok ? assay_fail(err, ASSAY_FORMAT, 0, "%s is not an environment snapshot: it %s",
+			       name, object ? "has no schema_version" : "holds no JSON object")
 		  : assay_fail(err, ASSAY_FORMAT, (uint64_t)(j.p - json.p), "%s is not valid JSON",
 			       name);
 }

@@ -61,7 +61,7 @@ static void use_databases(assay_ctx *c, assay_program *p)
 				used.kdb = assay_ctx_database(c, used.library, used.path);
 			else if (strcmp(used.by, "beside the library"))
 				assay_ctx_finding(c, "override-missing",
-						  "%s names %s, which is no folder", used.by,
+						  "%s names %s, which is not a folder", used.by,
 						  used.path);
 			*assay_push(&p->kdbs) = used;
 			compare_with_block(c, p, &used);

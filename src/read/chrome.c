@@ -211,7 +211,8 @@ static void add_header(assay_part *p, assay_str key, assay_str value)
 static void no_list(chrome *c, uint64_t pos)
 {
 	assay_count(&c->run->part, ASSAY_ISSUE_bad_record, 1);
-	assay_warn(c->run, "no_list", "%s: traceEvents is no list (at byte %llu) and was not read",
+	assay_warn(c->run, "no_list",
+		   "%s: traceEvents is not a list (at byte %llu) and was not read",
 		   assay_input_path(c->in), (unsigned long long)pos);
 }
 
@@ -315,7 +316,7 @@ static bool read_document(chrome *c, uint64_t *pos, bool *ok, assay_err *err)
 	if (j.p < j.end) {
 		assay_count(&c->run->part, ASSAY_ISSUE_bad_record, 1);
 		assay_warn(c->run, "more_text",
-			   "%s: what follows byte %llu is no trace, and was not read",
+			   "%s: what follows byte %llu is not a trace, and was not read",
 			   assay_input_path(c->in), (unsigned long long)*pos);
 	}
 	return false;
@@ -591,9 +592,10 @@ static bool chrome_read(assay_run *run, assay_input *in, assay_err *err)
 	size_t first_gpu = run->part.t.gpu.n, first_flow = run->part.t.flow.n;
 	bool ok = read_documents(c, err);
 	if (ok && !is_trace(c, first_meta))
-		ok = assay_fail(err, ASSAY_UNKNOWN, 0,
-				"cannot read %s: it is JSON, but no trace: it has no traceEvents",
-				assay_input_path(in));
+		ok = assay_fail(
+			err, ASSAY_UNKNOWN, 0,
+			"cannot read %s: it is JSON, but not a trace: it has no traceEvents",
+			assay_input_path(in));
 	chrome_finish(c);
 	take_zeros(c, &c->worker[0]);
 	chrome_keep_zeros(c, first_host, first_gpu);

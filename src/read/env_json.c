@@ -119,8 +119,8 @@ static bool env_read(assay_run *run, assay_input *in, assay_err *err)
 		return true;
 	assay_count(&run->part, ASSAY_ISSUE_truncated, 1);
 	return run->part.t.meta.n > before ||
-	       assay_fail(err, ASSAY_FORMAT, (uint64_t)(j.p - j.base), "%s is no env snapshot",
-			  assay_input_path(in));
+	       assay_fail(err, ASSAY_FORMAT, (uint64_t)(j.p - j.base),
+			  "%s is not an environment snapshot", assay_input_path(in));
 }
 
 const assay_reader assay_reader_env_json = {

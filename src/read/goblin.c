@@ -613,7 +613,7 @@ static bool read_single(assay_goblin_input *out, const char *path, assay_err *er
 	assay_input_close(in);
 	if (is == ARTEFACTS)
 		return assay_fail(err, ASSAY_UNKNOWN, 0,
-				  "%s is no kernel trace, torch profile or amd-smi table", path);
+				  "%s is not a kernel trace, torch profile or amd-smi table", path);
 	for (int i = 0; i < ARTEFACTS; i++) {
 		if (i == is)
 			read_file(out, &artefacts[i], path);

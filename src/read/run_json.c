@@ -111,7 +111,7 @@ static bool run_read(assay_run *run, assay_input *in, assay_err *err)
 	assay_count(&run->part, ASSAY_ISSUE_truncated, 1);
 	return run->part.t.meta.n ||
 	       assay_fail(err, ASSAY_FORMAT, (uint64_t)(j.p - j.base),
-			  "%s is no description of a run", assay_input_path(in));
+			  "%s is not a description of a run", assay_input_path(in));
 }
 
 const assay_reader assay_reader_run_json = {

@@ -90,7 +90,7 @@ rc, out, err = tap.run("sql", RUN, "-f", "csv", "create table slow as select dur
 tap.ok("a table of one's own is made, changed and asked", (rc, out.split()) == (0, ["n", "2"]), (rc, out, err))
 rc, out, err = tap.run("sql", RUN, "create table t(a unique); insert into t values(1), (1)")
 tap.ok("a statement without rows that fails says so", rc == 1 and "UNIQUE" in err, (rc, out, err))
-for name, words, said in (("a table", ["--schema", "stps"], "no table 'stps'"), ("a table of a command", [".schema stps"], "no table 'stps'"), ("a command", [".tbles"], ".tbles is no command")):
+for name, words, said in (("a table", ["--schema", "stps"], "no table 'stps'"), ("a table of a command", [".schema stps"], "no table 'stps'"), ("a command", [".tbles"], ".tbles is not a command")):
     rc, out, err = tap.run("sql", RUN, *words)
     tap.ok(f"{name} that is not there is said and fails", rc == 1 and not out and said in err, (rc, out[:80], err))
 
