@@ -130,6 +130,9 @@ function placeGaps(data) {
 	gap.dur ??= data.spanOfGap.map((span) => dur[span]);
 }
 
+// Blocks of columns with a place of their own; all others are tables of the run.
+const notTables = new Set(["span", "lane", "text", "sample", "gpu", "gap_span"]);
+
 // A run of the page from its part of the JSON block and its columns.
 export async function readRun(data, base64) {
 	const columns = readColumns(data.columns, await inflate(base64.trim()));
@@ -143,10 +146,9 @@ export async function readRun(data, base64) {
 	data.sample = { time: columns.get("sample.time"), value: columns.get("sample.value") };
 	data.gpu = tableOf(columns, "gpu") ?? { n: 0, launch: [] };
 	data.gapOfSpan = columns.get("gap_span.gap");
-	for (const name of ["step", "device_time", "kernel", "gap", "gap_part", "idle_cause",
-		"step_time", "budget", "wait", "edge", "chain", "scope", "gpu_scope", "collective", "rank", "rank_step",
-		"steady", "path_stretch", "finding", "evidence", "idle_line", "kernel_line", "look", "op_shape", "op_call", "gpu_op", "code", "stack"])
-		data[name] = tableOf(columns, name);
+	for (const name of new Set([...columns.keys()].map((key) => key.split(".")[0])))
+		if (!notTables.has(name))
+			data[name] = tableOf(columns, name);
 	placeGaps(data);
 	if (data.kernel)
 		keepLabels(Array.from(data.kernel.name, (text) => data.texts[text]), data.kernel_labels);
