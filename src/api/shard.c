@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "api/shard_file.h"
+#include "base/assert.h"
 #include "base/err.h"
 #include "base/folders.h"
 #include "base/test.h"
@@ -161,6 +162,7 @@ static bool prepare(struct writing *w, char *const *paths, size_t n, const char 
 bool assay_shard_write(assay_run *run, char *const *paths, size_t n, const assay_report_opts *opts,
 		       assay_shard shard, const char *dir, bool *written, assay_err *err)
 {
+	assert(shard.index < shard.count);
 	assay_arena scratch = {0};
 	assay_err failed = {0};
 	struct writing w = {.run = run,

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/assert.h"
 #include "base/suggest.h"
 #include "base/test.h"
 #include "cmd/say.h"
@@ -150,6 +151,7 @@ static bool take_option(const assay_cmd *cmd, struct cursor *c, void *args, int 
 			return usage_error(cmd, status, "%s needs a value", word);
 		value = c->argv[++c->i];
 	}
+	assert(o->at < cmd->args_size);
 	if (!set_value(o, value, args)) {
 		assay_say("assay %s: '%s' is not a value for --%s (%s)", cmd->name, value, o->name,
 			  o->value);
@@ -284,6 +286,7 @@ static const assay_cmd test_cmd = {.name = "test",
 				   .args = "A",
 				   .about = "",
 				   ASSAY_OPTS(test_opts),
+				   .args_size = sizeof(struct test_args),
 				   .min_operands = 1,
 				   .max_operands = 2};
 

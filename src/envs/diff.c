@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "base/compare.h"
 #include "base/fmt.h"
 #include "base/test.h"
@@ -578,6 +579,7 @@ static void find_clusters(assay_env_set *set, assay_env_result *out)
 
 void assay_env_compare(assay_env_set *set, int baseline, assay_env_result *out)
 {
+	assert(baseline < (int)set->docs.n);
 	*out = (assay_env_result){0};
 	assay_env_set_settle(set);
 	bool one_machine = of_one_machine(set);
