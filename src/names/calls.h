@@ -34,6 +34,8 @@
 	X(GRAPH_CHILD)      /* adds a graph to a graph */                                          \
 	X(GRAPH_SET_RECORD) /* gives an event of a graph's another one's place */                  \
 	X(GRAPH_SET_WAIT)                                                                          \
+	X(GRAPH_HIDES) /* adds what no profiler shows as work, or may do so */                     \
+	X(IN_STREAM)   /* puts that into a stream */                                               \
 	X(MEMORY_WORDS)                                                                            \
 	X(CHOOSE_DEVICE)                                                                           \
 	X(IPC_EXPORT)                                                                              \

@@ -181,15 +181,17 @@ static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
 	if (r->flags & ASSAY_REC_MAY_RECORD)
 		sweep_may_record(s, r);
 	sweep_stream *to = &s->stream.p[st];
-	if (to->last.row != ASSAY_NO_ROW && to->last.key == r->key) { /* a graph's next piece */
+	if (to->last.row != ASSAY_NO_ROW && to->launch == r->key) { /* a graph's next piece */
 		to->last.start = sweep_min(to->last.start, r->enter);
 		if (r->exit > to->last.end) {
+			to->last.key = r->key;
 			to->last.end = r->exit;
 			to->last.row = r->row;
 		}
-		to->tail = to->last;
+		to->tail = sweep_latest(to->tail, to->last);
 		return;
 	}
+	to->launch = r->key;
 	if (to->pending != ASSAY_NO_ROW)
 		land_pending(s, st, r);
 	bool all_over = to->legacy && legacy_edges(s, st, r);
@@ -207,6 +209,9 @@ static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
 	bool before_last = to->last.row != ASSAY_NO_ROW && to->last.start >= r->exit;
 	if (before_last)
 		to->tail = before;
+	else if (to->last.row != ASSAY_NO_ROW && to->last.end > r->exit)
+		/* it did not wait for the work before it, which goes on */
+		to->tail = sweep_latest(to->last, to->tail);
 	if (early)
 		sweep_doubt(&to->tail, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_EARLY);
 	if (r->flags & ASSAY_REC_RACED) /* what else is in front of the next? */
@@ -314,6 +319,8 @@ static void do_record_in(assay_sweep *s, const assay_sweep_rec *r, uint32_t spac
 		sweep_doubt(&e->last.work, SWEEP_DOUBT_LINK,
 			    r->flags & ASSAY_REC_INSIDE ? ASSAY_WAIT_BY_GRAPH
 							: ASSAY_WAIT_BY_PLACE);
+	if (st == ASSAY_NO_ROW)
+		sweep_doubt(&e->last.work, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_PLACE);
 	if (st != ASSAY_NO_ROW && s->stream.p[st].may_capture)
 		sweep_doubt(&e->last.work, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_OFF);
 	if (r->flags & ASSAY_REC_AT_START)

@@ -53,8 +53,9 @@ typedef enum assay_sweep_op {
 	ASSAY_OP_GRAPH_CHILD,
 	ASSAY_OP_GRAPH_SET_RECORD, /* a node gets another event */
 	ASSAY_OP_GRAPH_SET_WAIT,
-	ASSAY_OP_GAP,  /* records of events up to this key may be missing */
-	ASSAY_OP_DARK, /* nothing was recorded for a while, up to this key */
+	ASSAY_OP_GRAPH_HIDES, /* its launches may end with what nobody records */
+	ASSAY_OP_GAP,         /* records of events up to this key may be missing */
+	ASSAY_OP_DARK,        /* nothing was recorded for a while, up to this key */
 	ASSAY_OP_COUNT
 } assay_sweep_op;
 
@@ -91,6 +92,8 @@ enum {
 		1 << 23, /* WAIT, EVENT_SYNC: another thread records its event meanwhile */
 	ASSAY_REC_BESIDE_FREE = 1 << 25, /* POOL_ALLOC: another thread gives memory back meanwhile
 					  */
+	ASSAY_REC_FILL = 1 << 27,        /* COPY: of memory with a value, often of no bytes */
+	ASSAY_REC_EVERYWHERE = 1 << 26,  /* COPY: in turn with all streams of its devices */
 	ASSAY_REC_AGAIN = 1 << 24, /* RECORD: one that a number tells, by the event's handle */
 };
 

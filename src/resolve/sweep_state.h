@@ -88,7 +88,8 @@ typedef struct sweep_stream {
 	uint64_t moved;
 	bool settled;     /* waited for with all of the device, and nothing since; so are all that
 			     follow */
-	sweep_work last;  /* its own */
+	sweep_work last;  /* its own: the last to end of those that run beside each other */
+	uint64_t launch;  /* key of its last */
 	sweep_work tail;  /* the latest of last and of what its waits since then wait for */
 	uint64_t changed; /* key of the call that changed tail */
 	int64_t before;   /* end of what came before last */

@@ -31,13 +31,15 @@ static const uint8_t op_of[ASSAY_DOES_COUNT] = {
 	[ASSAY_DOES_HOST_FUNC] = ASSAY_OP_HOST_FUNC,
 	[ASSAY_DOES_WAIT_VALUE] = ASSAY_OP_WAIT_VALUE,
 	[ASSAY_DOES_WRITE_VALUE] = ASSAY_OP_WRITE_VALUE,
+	[ASSAY_DOES_GRAPH_HIDES] = ASSAY_OP_GRAPH_HIDES,
+	[ASSAY_DOES_IN_STREAM] = ASSAY_OP_UNSEEN,
 	[ASSAY_DOES_MEMORY_WORDS] = ASSAY_OP_UNSEEN,
 	[ASSAY_DOES_CHOOSE_DEVICE] = ASSAY_OP_CHOOSE_DEVICE,
 	[ASSAY_DOES_IPC_EXPORT] = ASSAY_OP_IPC_EXPORT,
 	[ASSAY_DOES_IPC_OPEN] = ASSAY_OP_IPC_OPEN,
 	[ASSAY_DOES_COPY] = ASSAY_OP_COPY,
 	[ASSAY_DOES_MEMSET] = ASSAY_OP_COPY,
-	[ASSAY_DOES_PREFETCH] = ASSAY_OP_COUNT,
+	[ASSAY_DOES_PREFETCH] = ASSAY_OP_UNSEEN,
 	[ASSAY_DOES_ALLOC] = ASSAY_OP_DRAIN,
 	[ASSAY_DOES_FREE] = ASSAY_OP_DRAIN,
 	[ASSAY_DOES_LOAD] = ASSAY_OP_DRAIN,
@@ -49,16 +51,22 @@ assay_call assay_call_of(assay_str name)
 	uint32_t own = m.per_thread ? ASSAY_REC_PER_THREAD : 0;
 	assay_call c = {op_of[m.does], m.takes, own};
 	bool may_hold = c.op == ASSAY_OP_COPY || c.op == ASSAY_OP_DRAIN;
-	bool queues = m.does == ASSAY_DOES_COPY && !assay_str_starts(name, "hsa");
+	bool moves = m.does == ASSAY_DOES_COPY || m.does == ASSAY_DOES_MEMSET;
+	bool queues = moves && !assay_str_starts(name, "hsa");
 	if (m.async && (m.does == ASSAY_DOES_ALLOC || m.does == ASSAY_DOES_FREE))
 		return (assay_call){m.does == ASSAY_DOES_FREE ? ASSAY_OP_POOL_FREE
 							      : ASSAY_OP_POOL_ALLOC,
 				    ASSAY_CALL_STREAM, own};
 	if (may_hold && m.blocks == ASSAY_BLOCKS_NEVER)
-		return (assay_call){ASSAY_OP_COUNT, queues ? ASSAY_CALL_QUEUES : 0, own};
+		return (assay_call){ASSAY_OP_COUNT, queues ? ASSAY_CALL_QUEUES : 0,
+				    own | (m.does == ASSAY_DOES_MEMSET ? ASSAY_REC_FILL : 0)};
 	c.takes |= queues ? ASSAY_CALL_QUEUES : 0;
 	if (m.does == ASSAY_DOES_LAUNCH && assay_str_ends(name, "MultiDevice"))
 		c.flags |= ASSAY_REC_TOGETHER;
+	c.flags |= m.does == ASSAY_DOES_MEMSET ? ASSAY_REC_FILL : 0;
+	if (m.does == ASSAY_DOES_COPY && m.blocks == ASSAY_BLOCKS_DEVICE &&
+	    assay_str_find(name, "Peer") >= 0)
+		c.flags |= ASSAY_REC_EVERYWHERE;
 	/* events of nodes, and of attributes, that no call tells of */
 	if (m.does == ASSAY_DOES_GRAPH ||
 	    (m.does == ASSAY_DOES_LAUNCH && assay_str_find(name, "KernelEx") >= 0))
@@ -81,7 +89,8 @@ TEST(a_copy_should_be_among_the_work_whether_or_not_its_call_waits)
 		{"hipMemcpyAsync", true},
 		{"cuMemcpyDtoH_v2", true},
 		{"hipMemcpyWithStream", true},
-		{"cudaMemset", false}, /* of nothing: no work */
+		{"cudaMemset", true},
+		{"hipMemsetD32Async", true},
 		{"hsa_amd_memory_async_copy", false},
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(calls); i++)

@@ -14,8 +14,7 @@ enum {
 	ASSAY_CALL_HALF = ASSAY_TAKES_HALF,
 	ASSAY_CALL_SYNC_COPY = 16,  /* waits when the copy goes from device to host */
 	ASSAY_CALL_ASYNC_COPY = 32, /* waits only for memory that can be paged out */
-	ASSAY_CALL_QUEUES =
-		128, /* a copy enters a stream; profilers leave fills out now and then */
+	ASSAY_CALL_QUEUES = 128,    /* a copy or fill enters a stream */
 };
 
 typedef struct assay_call {

@@ -1,5 +1,7 @@
 /* Calls of which there is no row but their own: with arguments that say it all, or known by name
  * only. */
+#include <string.h>
+
 #include "base/test.h"
 #include "model/by_hand.h"
 #include "names/copies.h"
@@ -38,7 +40,7 @@ static void add_blind_record(waits *w, uint32_t h)
 
 /* A call that puts something into its stream of which no more is known, such as a launch whose work
  * was not recorded (UNSEEN). */
-static void add_in_stream(waits *w, assay_sweep_op op, uint32_t h, const waits_args *a)
+static assay_sweep_rec *add_in_stream(waits *w, assay_sweep_op op, uint32_t h, const waits_args *a)
 {
 	uint32_t source = waits_host_source(w, h);
 	assay_sweep_rec *r = waits_rec_add(w, op, source, 0, 0);
@@ -51,6 +53,7 @@ static void add_in_stream(waits *w, assay_sweep_op op, uint32_t h, const waits_a
 		r->stream = ASSAY_NO_HANDLE;
 		r->track = ASSAY_NO_ROW;
 	}
+	return r;
 }
 
 /* Which threads were capturing when: what they launched then ran later, in a graph. */
@@ -88,18 +91,29 @@ static void distrust_captures(waits *w, const assay_marks *captures)
 	}
 }
 
+/* Fills of no bytes have no work, and are common. Where a recorder lost none, one without work is
+ * such a fill, and elsewhere one that returned before anything could be queued. */
+static bool fills_nothing(const waits *w, uint32_t h)
+{
+	enum { QUEUED = 2000 }; /* ns that it takes at least */
+	uint32_t source = waits_host_source(w, h);
+	bool counted = source < w->sources && w->has_calls[source] &&
+		       waits_is_whole(w, source, w->t->host.ts[h]);
+	return w->call[w->t->host.name[h]].flags & ASSAY_REC_FILL &&
+	       (counted || w->t->host.dur[h] < QUEUED);
+}
+
 /* Does something enter a stream with this call that should be among the work? */
 static bool is_unseen(const waits *w, uint32_t h)
 {
 	assay_call call = w->call[w->t->host.name[h]];
 	uint64_t corr = assay_call_corr(w->t, h);
 	uint64_t place = assay_corr_key(waits_host_source(w, h), corr);
-	if (!corr)
+	if (!corr || assay_index_find(&w->gpus, place) != ASSAY_NO_ROW)
 		return false;
 	if (call.op == ASSAY_OP_UNSEEN)
 		return assay_map_get(&w->told, place) == ASSAY_MAP_ABSENT;
-	return call.takes & (ASSAY_CALL_LAUNCHES | ASSAY_CALL_QUEUES) &&
-	       assay_index_find(&w->gpus, place) == ASSAY_NO_ROW;
+	return call.takes & (ASSAY_CALL_LAUNCHES | ASSAY_CALL_QUEUES) && !fills_nothing(w, h);
 }
 
 /* Did the call put its work into a graph, to run later? Of a stream that is named the sweep knows
@@ -115,6 +129,63 @@ static bool is_captured(const waits *w, const assay_marks *captures, uint32_t h,
 	       was_capturing(captures, w->t->host.track[h], waits_host_key(w, h));
 }
 
+/* How many captures of each process are open after which call. */
+static assay_marks count_captures(const waits *w, const assay_marks *of_threads)
+{
+	assay_marks m = {0};
+	for (size_t i = 0; i < of_threads->v.n; i++) {
+		assay_mark at = of_threads->v.p[i];
+		at.place = assay_track_group(w->t, (uint32_t)at.place);
+		*assay_push(&m.v) = at;
+	}
+	assay_marks_sort(&m);
+	int64_t open = 0;
+	for (size_t i = 0; i < m.v.n; i++) {
+		bool first = !i || m.v.p[i - 1].place != m.v.p[i].place;
+		open = (first ? 0 : open) + (m.v.p[i].value ? 1 : -1);
+		m.v.p[i].value = open = open > 0 ? open : 0;
+	}
+	return m;
+}
+
+/* Does it put what no profiler shows as work into a graph? */
+static bool hides_in_graph(const waits *w, const assay_marks *open, uint32_t h)
+{
+	assay_sweep_op op = w->call[w->t->host.name[h]].op;
+	const assay_mark *m =
+		assay_mark_before(open, waits_host_source(w, h), waits_host_key(w, h));
+	return op == ASSAY_OP_GRAPH_HIDES ||
+	       (m && m->value &&
+		(op == ASSAY_OP_HOST_FUNC || op == ASSAY_OP_UNSEEN || op == ASSAY_OP_WAIT_VALUE));
+}
+
+/* Which graph it is in is not followed: any that is launched later may end with it. */
+static void add_hidden(waits *w, const assay_marks *of_threads)
+{
+	assay_marks open = count_captures(w, of_threads);
+	uint64_t *since = assay_alloc(&w->scratch, (w->sources + 1) * sizeof *since);
+	memset(since, 0xff, (w->sources + 1) * sizeof *since);
+	for (size_t k = 0; k < w->call_rows.n; k++) {
+		uint32_t h = w->call_rows.p[k], source = waits_host_source(w, h);
+		if (source < w->sources && hides_in_graph(w, &open, h) &&
+		    waits_host_key(w, h) < since[source])
+			since[source] = waits_host_key(w, h);
+	}
+	for (size_t k = 0; k < w->call_rows.n; k++) {
+		uint32_t h = w->call_rows.p[k], source = waits_host_source(w, h);
+		if (w->call[w->t->host.name[h]].op != ASSAY_OP_LAUNCH_GRAPH ||
+		    source >= w->sources || waits_host_key(w, h) < since[source])
+			continue;
+		waits_args a = waits_args_of(&w->args, w->run, w->t->host.args[h]);
+		uint32_t g = assay_index_find(&w->gpus,
+					      assay_corr_key(source, assay_call_corr(w->t, h)));
+		if (g != ASSAY_NO_ROW)
+			waits_rec_in(w, add_in_stream(w, ASSAY_OP_UNSEEN, h, &a),
+				     w->t->gpu.track[g]);
+	}
+	assay_vec_free(&open.v);
+}
+
 void waits_add_unseen_work(waits *w)
 {
 	assay_marks captures = find_captures(w);
@@ -127,6 +198,7 @@ void waits_add_unseen_work(waits *w)
 		if (!is_captured(w, &captures, h, &a))
 			add_in_stream(w, ASSAY_OP_UNSEEN, h, &a);
 	}
+	add_hidden(w, &captures);
 	assay_vec_free(&captures.v);
 }
 
@@ -183,6 +255,8 @@ void waits_add_named_calls(waits *w)
 		if (call.op == ASSAY_OP_COPY) {
 			if (!driver)
 				add_copy(w, call, h);
+			if (call.flags & ASSAY_REC_EVERYWHERE)
+				add_unplaced(w, ASSAY_OP_UNSEEN, h);
 			continue;
 		}
 		waits_args a = waits_args_of(&w->args, w->run, t->host.args[h]);

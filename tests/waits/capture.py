@@ -24,7 +24,9 @@ ORDER = {"EventRecord": ("event", None, None), "EventRecordWithFlags": ("event",
          "StreamWaitValue32": ("ptr", "value", "flags"), "StreamWriteValue32": ("ptr", "value", "flags"),
          "IpcGetEventHandle": ("event", "handle", None), "IpcOpenEventHandle": ("event", "handle", None),
          "MallocAsync": (None, "dev_ptr", None), "FreeAsync": (None, "dev_ptr", None)}
-HIP_ORDER = {"ExtLaunchKernel": ("stopEvent", "startEvent", None), "SetDevice": (None, "deviceId", None)}
+HIP_ORDER = {"ExtLaunchKernel": ("stopEvent", "startEvent", None), "SetDevice": (None, "deviceId", None),
+             "ExtStreamCreateWithCUMask": (None, None, None), "ExecutionCtxRecordEvent": ("event", "ctx", None),
+             "ExecutionCtxWaitEvent": ("event", "ctx", None)}
 PARTED = {"StreamBatchMemOp", "SignalExternalSemaphoresAsync", "WaitExternalSemaphoresAsync"}
 OF_PART = {"SignalExternalSemaphoresAsync": ("semaphore", "value", None),
            "WaitExternalSemaphoresAsync": ("semaphore", "value", None)}

@@ -155,6 +155,129 @@ def unseen_work():
     return t, t.sync(s, 405), "likely", "unseen_work", k
 
 
+def put(name, dur=1, **args):
+    """Something else enters the stream behind its kernel."""
+    t = Trace()
+    s = t.stream(made=True)
+    k = t.launch(s, 150, 395)
+    t.call(name, stream=s, dur=dur, **args)
+    return t, t.sync(s, 402), k
+
+
+@line("a fill, memory moved ahead of its use")
+def prefetch():
+    t, sync, k = put("MemPrefetchAsync")
+    return t, sync, "likely", "unseen_work", k
+
+
+@line("one without work counts if its call took 2 us or more")
+def fill():
+    t, sync, k = put("MemsetAsync", 4)
+    return t, sync, "likely", "unseen_work", k
+
+
+@line("Fills of no bytes have no work")
+def fill_of_nothing():
+    t, sync, k = put("MemsetAsync", 1)
+    return t, sync, "exact", None, k
+
+
+def hidden(*calls):
+    """A graph whose kernels are over when the stream is waited for, or nearly so."""
+    t = Trace()
+    s = t.stream(made=True)
+    for name in calls:
+        t.call(name, stream=s, graph=0x4000)
+    t.call("GraphInstantiate", graphExec=0x4001, graph=0x4000)
+    g = t.call("GraphLaunch", stream=s, graphExec=0x4001)
+    for start, end in (250, 300), (310, 380):
+        t.work(s, start, end, g)
+    return t, t.sync(s, 402), g
+
+
+@line("A graph may end with what no profiler shows as work once a call has put such a thing into one")
+def hidden_by_node():
+    t, sync, g = hidden("GraphAddHostNode")
+    return t, sync, "likely", "unseen_work", g
+
+
+@line("(host functions, memory operations, semaphores, nodes of any kind)")
+def hidden_by_capture():
+    t, sync, g = hidden("StreamBeginCapture", "LaunchKernel", "LaunchHostFunc", "StreamEndCapture")
+    return t, sync, "likely", "unseen_work", g
+
+
+@line("A graph launch is one work that ends with its last kernel.")
+def hides_nothing():
+    t, sync, g = hidden("StreamBeginCapture", "LaunchKernel", "StreamEndCapture", "GraphAddKernelNode")
+    return t, sync, "exact", None, g
+
+
+@line("A copy between devices that is not asynchronous is in turn with all streams of both")
+def peer_copy():
+    t = Trace("capture_hip", devices=2)
+    other = t.stream(device=1, made=True)
+    k = t.launch(other, 180, 190)
+    copy = t.call("MemcpyPeer", stream=t.default[0])
+    t.work(t.default[0], 215, 320, copy, copy=(0, 1))
+    t.record(other)
+    return t, t.until("EventSynchronize", 324, event=A), "likely", "unseen_work", k
+
+
+@line("(a launch in any order may outlast later ones)")
+def in_any_order():
+    t = Trace()
+    s = t.stream(made=True)
+    k = t.launch(s, 150, 400)
+    for end in 380, 390:
+        t.work(s, 170, end, t.call("ExtLaunchKernel", stream=s, startEvent=0, stopEvent=0, flags=1))
+    return t, t.sync(s, 402), "exact", None, k
+
+
+@line("A graph launch is one work that ends with its last kernel.")
+def graph_in_any_order():
+    t = Trace()
+    s = t.stream(made=True)
+    k = t.launch(s, 150, 400)
+    g = t.call("GraphLaunch", stream=s, graphExec=0x4001)
+    for start, end in (170, 350), (180, 395):
+        t.work(s, start, end, g)
+    return t, t.sync(s, 402), "exact", None, k
+
+
+def for_context(name):
+    """Its own stream's work is over when a wait ends with that of another."""
+    t = Trace()
+    s, other = t.stream(made=True), t.stream(made=True)
+    k = t.launch(s, 130, 395)
+    last = t.launch(other, 150, 400)
+    t.record(other if "Wait" in name else s)
+    t.call(name, event=A)
+    return t, s, k, last
+
+
+@line("An event recorded for a whole context stands behind nobody knows which of its streams.")
+def record_for_context():
+    t, _, _, _ = for_context("CtxRecordEvent")
+    return t, t.until("EventSynchronize", 405, event=A), "unexplained", "time_left_over", None
+
+
+@line("A record, wait or pool call whose stream is unknown may be in the default stream")
+def wait_of_context():
+    t, s, k, _ = for_context("CtxWaitEvent")
+    return t, t.sync(s, 402), "likely", "guessed_place", k
+
+
+@line("Whose device a chosen context is, no call says.")
+def context_chosen():
+    t = Trace(devices=2)
+    t.call("SetDevice", deviceId=0)
+    t.launch(t.stream(device=0, made=True), 150, 395)
+    t.call("CtxSetCurrent", ctx=0x8000)
+    k = t.launch(t.stream(device=1, made=True), 170, 400, thread=1)
+    return t, t.until("DeviceSynchronize", 402), "likely", "guessed_place", k
+
+
 @line("The same holds for host functions, of which nobody records when they end")
 def host_function():
     t = Trace()
