@@ -57,6 +57,8 @@ for command in ["", *lines("help", "--list")]:
 orders = re.findall(r"^  (start|stop|mark|flush|status) ", tap.run("ctl", "--help")[1], re.M)
 tap.ok("orders of ctl have a line each", orders == ["start", "stop", "mark", "flush", "status"], orders)
 
+tap.ok("assay help is assay --help", tap.run("help") == tap.run("--help"))
+
 for shell in ("bash", "zsh", "fish"):
     script = tap.run("help", "--completion", shell)[1]
     if shutil.which(shell):

@@ -102,6 +102,8 @@ bool assay_opt_time(const char *text, int64_t *ns);
 bool assay_opts_parse(const assay_cmd *cmd, int argc, char **argv, void *args, char **operands,
 		      int *n_operands, int *status);
 void assay_help_print(const assay_cmd *cmd, FILE *out);
+/* What `assay --help` prints. */
+void assay_help_commands(FILE *out);
 
 /* A line on a terminal for anything over a second; callers look for the terminal. */
 typedef struct assay_cmd_progress {

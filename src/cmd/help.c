@@ -216,6 +216,16 @@ static void print_completion(const char *shell)
 			completions[i].print();
 }
 
+void assay_help_commands(FILE *out)
+{
+	fprintf(out, "usage: assay COMMAND [options] [INPUT...]\n"
+		     "       assay INPUT...  (the same as assay report INPUT...)\n\n"
+		     "assay says where the time of a GPU run went, and what to change.\n\n");
+	for (size_t i = 0; i < assay_cmd_count; i++)
+		fprintf(out, "  %-10s %s\n", assay_cmds[i]->name, assay_cmds[i]->about);
+	fprintf(out, "\n'assay COMMAND --help' says more; 'assay --version' prints the version.\n");
+}
+
 static int help_run(const void *args, char **operands, int n)
 {
 	const struct help_args *a = args;
@@ -240,8 +250,10 @@ static int help_run(const void *args, char **operands, int n)
 		man_command(cmd);
 	else if (a->man)
 		man_main();
+	else if (cmd)
+		assay_help_print(cmd, stdout);
 	else
-		assay_help_print(cmd ? cmd : &assay_cmd_help, stdout);
+		assay_help_commands(stdout);
 	return ASSAY_EXIT_OK;
 }
 

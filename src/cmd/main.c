@@ -9,15 +9,10 @@
 #include "cmd/cmd.h"
 #include "cmd/say.h"
 
-static int usage(FILE *out)
+static int wrong_usage(void)
 {
-	fprintf(out, "usage: assay COMMAND [options] [INPUT...]\n"
-		     "       assay INPUT...  (the same as assay report INPUT...)\n\n"
-		     "assay says where the time of a GPU run went, and what to change.\n\n");
-	for (size_t i = 0; i < assay_cmd_count; i++)
-		fprintf(out, "  %-10s %s\n", assay_cmds[i]->name, assay_cmds[i]->about);
-	fprintf(out, "\n'assay COMMAND --help' says more; 'assay --version' prints the version.\n");
-	return out == stdout ? ASSAY_EXIT_OK : ASSAY_EXIT_USAGE;
+	assay_help_commands(stderr);
+	return ASSAY_EXIT_USAGE;
 }
 
 /* A full disk or a closed pipe must not look like an answer. */
@@ -74,17 +69,19 @@ static int no_command(int argc, char **argv)
 	}
 	assay_say("assay: unknown command '%s'", argv[1]);
 	fputc('\n', stderr);
-	return usage(stderr);
+	return wrong_usage();
 }
 
 int main(int argc, char **argv)
 {
 	if (argc < 2)
-		return usage(stderr);
+		return wrong_usage();
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))
 		return finish(printf("assay %s\n", ASSAY_VERSION) < 0, ASSAY_EXIT_FAIL);
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
-		return finish(usage(stdout), ASSAY_EXIT_FAIL);
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		assay_help_commands(stdout);
+		return finish(ASSAY_EXIT_OK, ASSAY_EXIT_FAIL);
+	}
 	assay_keep_memory();
 	if (!strcmp(assay_file_name(argv[0]), "assay-mpi") && !strcmp(argv[1], "report"))
 		return run_command(&assay_cmd_mpi, argc - 1, argv + 1);
