@@ -128,9 +128,9 @@ static int64_t handed_over(const assay_run *run, uint32_t launch)
 
 /* Where submitted work waits a millisecond and more although the device has done next to nothing,
  * the device is at work from before the recording, which is no part of the first step; from what
- * begins behind it. */
+ * begins behind it, and before `to`, where the step ends. */
 static int64_t free_since(const assay_run *run, const assay_order *order,
-			  const assay_order_device *dev, int64_t from)
+			  const assay_order_device *dev, int64_t from, int64_t to)
 {
 	enum { NEXT_TO_NOTHING = 16 }; /* pieces of work */
 	const assay_tables *t = &run->part.t;
@@ -138,6 +138,8 @@ static int64_t free_since(const assay_run *run, const assay_order *order,
 	for (size_t i = 0; i < dev->n && i < NEXT_TO_NOTHING; i++) {
 		uint32_t g = order->row[dev->first + i], launch = t->launch.host[g];
 		int64_t start = t->gpu.ts[g], end = assay_gpu_end(&t->gpu, g);
+		if (start >= to)
+			break;
 		int64_t since = launch != ASSAY_NO_ROW ? handed_over(run, launch) : start;
 		if (start - (since > busy ? since : busy) > ASSAY_SUSPICIOUS_LATENCY)
 			from = start;
@@ -155,7 +157,7 @@ static void tile_windows(const assay_run *run, const assay_order *order,
 	int64_t busy = busy_until(run, order, dev, first);
 	int64_t from = marker > busy ? marker : busy;
 	from = from < first ? from : first;
-	from = since != INT64_MIN ? since : free_since(run, order, dev, from);
+	from = since != INT64_MIN ? since : free_since(run, order, dev, from, w->p[0].to);
 	for (size_t i = 0; i < w->n; i++) {
 		if (assay_offs_touch(&order->offs, assay_order_group(dev), from, w->p[i].from))
 			from = w->p[i].from; /* nobody knows what it waited for */
@@ -306,6 +308,23 @@ static int64_t first_step_start(int ahead, const char *call, int64_t late)
 	int64_t start = run->part.t.step_time.n ? run->part.t.step_time.start[0] : -1;
 	assay_run_free(run);
 	return start;
+}
+
+/* Each step has one piece of work, which begins late. */
+TEST(late_work_of_later_steps_leaves_the_first_step_alone)
+{
+	const int64_t ms = ASSAY_SUSPICIOUS_LATENCY;
+	assay_run *run = assay_run_new();
+	for (int i = 0; i < 3; i++) {
+		add_test_step(run, 10 * i * ms, 10 * ms);
+		add_test_work(run, "c", 10 * i * ms + 1, (10 * i + 5) * ms, 100);
+	}
+	measure(run);
+	const assay_step_time_table *t = &run->part.t.step_time;
+	CHECK(t->n == 3 && t->start[0] == 5 * ms && t->span[0] == 100);
+	CHECK(t->start[1] == t->start[0] + 100 && t->span[1] == 10 * ms);
+	assay_run_free(run);
+	return 0;
 }
 
 TEST(work_from_before_the_recording_is_no_part_of_the_first_step)
