@@ -320,7 +320,7 @@ TEST(work_without_scope_has_no_scope_stat)
 }
 
 /* R5: no call but write; R8: the tree comes through the tables like everything else. */
-TEST(R8_the_tree_is_written_by_write_alone_from_the_tables)
+TEST(the_tree_is_written_by_write_alone_from_the_tables)
 {
 	assay_run *run = new_run();
 	uint32_t a = add_scope(run, "a", 1, ASSAY_NO_ROW), b = add_scope(run, "b", 2, a);
@@ -465,7 +465,7 @@ TEST(names_and_ids_of_a_path_are_equally_many)
 	return 0;
 }
 
-TEST(D13_all_planes_share_one_clock_and_early_events_stay)
+TEST(all_planes_share_one_clock_and_early_events_stay)
 {
 	static const int64_t start = 1700000000000000000;
 	assay_run *run = new_run();
