@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What assay writes, checked with things nobody here wrote: Python's json, HTA, protoc and Perfetto's own
 message classes. Each is skipped by name when absent. ASSAY_PEER_PYTHON is an interpreter that has
-HolisticTraceAnalysis (with a pandas it works with: < 2.3) and perfetto."""
+HolisticTraceAnalysis (with a pandas it works with: < 3) and perfetto."""
 import collections
 import decimal
 import gzip
@@ -135,6 +135,9 @@ def check_hta(tmp, name, path, annotation, instance):
     out = tmp / f"hta-{name}.json.gz"
     tap.run("convert", path, out)
     want, got = critical_path(path), critical_path(out)
+    if not want.startswith("True"):
+        tap.skip(f"HTA finds the same critical path in {name} as we write it", f"HTA fails on the original: {want.strip()[-60:]!r}")
+        return
     tap.ok(f"HTA finds the same critical path in {name} as we write it", got.startswith("True") and got == want,
            f"{got}\n{want}")
 
