@@ -1,8 +1,10 @@
 /* Why the device waits, cause by cause. */
 #include "analyze/idle_sync.h"
 #include "analyze/idle_tell.h"
+#include "analyze/idle_where.h"
 #include "base/fmt.h"
 #include "base/sort.h"
+#include "names/words.h"
 
 /* Did the device do next to nothing in the recording before most of the time in which submitted
  * work did not start? Then it may well have been at work of which the recording knows nothing. */
@@ -54,6 +56,47 @@ static void add_not_started(const assay_run *run, const assay_find_ctx *c)
 	assay_finding_add(c, &f);
 }
 
+/* What loads data, by the name with most of the time. */
+static assay_idle_name loader_of(const assay_run *run, const assay_window *w)
+{
+	const assay_host_table *h = &run->part.t.host;
+	assay_idle_tally tally = {.best = {0}};
+	for (uint32_t i = 0; i < h->n; i++) {
+		assay_str name = assay_text(run, h->name[i]);
+		assay_word word = h->kind[i] == ASSAY_HOST_PYTHON ? assay_word_of_frame(name)
+								  : assay_word_of(name);
+		if (word == ASSAY_WORD_DATA && h->ts[i] >= w->from && h->ts[i] < w->to)
+			assay_idle_tally_add(&tally, h->name[i],
+					     (assay_idle_name){h->name[i], i, h->dur[i]});
+	}
+	return assay_idle_tally_end(&tally);
+}
+
+/* A loader that works while queued work still runs shows in no gap, and what the host does behind
+ * it does in its place: a replay knows what it is worth. */
+static bool add_hidden_loader(const assay_run *run, const assay_find_ctx *c,
+			      const assay_idle_cost *cost)
+{
+	const double much = 0.05;
+	double share = 0;
+	if (!c->steps || run->part.t.sample.n || cost->steady[ASSAY_WHY_HOST_DATA] ||
+	    !assay_find_without(c, "host_data=0", &share) || share < much ||
+	    share * (double)c->whole < 2 * (double)cost->total[ASSAY_WHY_HOST_DATA])
+		return false;
+	assay_idle_name loader = loader_of(run, c->w);
+	assay_found f = {.id = assay_why_name[ASSAY_WHY_HOST_DATA],
+			 .where = assay_idle_where(run, c->scratch, &loader),
+			 .total = (int64_t)(share * (double)c->whole),
+			 .saved = (int64_t)(share * (double)c->whole),
+			 .replayed = true,
+			 .confidence = assay_why_rows[ASSAY_WHY_HOST_DATA].certainty,
+			 .fix = assay_why_advice(ASSAY_WHY_HOST_DATA, c->framework, c->vendor)};
+	f.text = assay_printf(c->scratch, "loading data takes %s", assay_share_words(c, f.total));
+	f.fact[0] = "partly while queued work still runs: what the host does behind it is late";
+	assay_finding_add(c, &f);
+	return true;
+}
+
 static void find_idle(assay_run *run, const assay_find_ctx *c)
 {
 	assay_idle_cost cost;
@@ -64,8 +107,11 @@ static void find_idle(assay_run *run, const assay_find_ctx *c)
 	assay_idle_measure(run, c, &cost);
 	cost.total[ASSAY_WHY_LAUNCH_LATENCY] -= c->w->suspicious;
 	bool drained = assay_idle_weigh_drained(c, &cost);
+	bool loads = add_hidden_loader(run, c, &cost);
 	for (assay_why cause = 0; cause < ASSAY_WHY_COUNT; cause++) {
 		bool sync = cause == ASSAY_WHY_HOST_SYNC;
+		if (cause == ASSAY_WHY_HOST_DATA && loads)
+			continue;
 		if (assay_idle_is_worth_saying(c, &cost, cause) ||
 		    (sync && assay_idle_reads_back_much(run, c, &cost)))
 			all[n++] = assay_idle_tell(run, c, &cost, cause, sync && drained);

@@ -44,6 +44,18 @@ def loader(rng):
     return body
 
 
+def hidden_loader(rng):
+    """The batch is loaded while the device works on the one before; it then waits for what the host does behind that."""
+    p = usual(rng)
+    wait, code = (int(busy(p) * rng.uniform(*of)) for of in ((0.6, 0.9), (0.5, 0.8)))
+
+    def body(m, bad):
+        m.data(wait if bad else 20000)
+        m.python("train.py(12): augment", code)
+        model(m, p)
+    return body
+
+
 def implicit_sync(rng):
     p = {"layers": rng.randint(10, 30), "kernel": rng.randint(20, 60) * 1000}
 
@@ -569,6 +581,7 @@ def late_rank(rng):
 # class -> how it is made, the causes that name it, what must stand in the finding
 CLASSES = {
     "loader": (loader, ["host_data"], "DataLoader"),
+    "hidden_loader": (hidden_loader, ["host_data"], "DataLoader"),
     "implicit_sync": (implicit_sync, ["host_sync"], "Synchronize|MemcpyAsync"),
     "host_tensors": (host_tensors(False), ["host_op"], "compute on the host"),
     "pinning": (host_tensors(True), ["host_op"], "memory is pinned anew"),
