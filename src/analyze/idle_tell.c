@@ -181,7 +181,9 @@ static bool copies_pageable(const struct telling *s)
 	int64_t copies = 0;
 	for (size_t i = 0; i < t->gap_part.n; i++) {
 		uint32_t gap = t->gap_part.gap[i];
-		if (t->gap_part.cause[i] != s->cause || !assay_gap_in_window(&t->gap, s->c->w, gap))
+		if (t->gap_part.cause[i] != s->cause ||
+		    t->gpu.kind[t->gap.gpu[gap]] != ASSAY_GPU_MEMCPY ||
+		    !assay_gap_in_window(&t->gap, s->c->w, gap))
 			continue;
 		assay_str name = assay_text(s->run, t->gpu.name[t->gap.gpu[gap]]);
 		assay_copy_way way = assay_copy_way_of(name);
@@ -639,6 +641,8 @@ TEST(time_inside_calls_that_copy_pageable_memory_asks_for_pinned)
 		s.f.total = 49 + cases[i].time;
 		t->gap_part.dur[1] = cases[i].time;
 		t->gpu.name[t->gap.gpu[gap[1]]] = assay_sid_of(run, cases[i].work);
+		t->gpu.kind[t->gap.gpu[gap[1]]] =
+			*cases[i].work == 'M' ? ASSAY_GPU_MEMCPY : ASSAY_GPU_KERNEL;
 		const char *phrase = look_closer(&s);
 		CHECK_EQ(strstr(phrase, "copy") != NULL, cases[i].copies);
 		CHECK_EQ(strstr(s.f.fix, "pinned") != NULL, cases[i].copies);

@@ -331,9 +331,10 @@ static void link_staged(assay_path_graph *g, assay_path_links *links, const uint
 	const assay_tables *t = &g->run->part.t;
 	for (uint32_t i = 1; i < n; i++) {
 		uint32_t gpu = g->gpu[work[i]], call = t->launch.host[gpu];
+		if (t->gpu.kind[gpu] != ASSAY_GPU_MEMCPY || call == ASSAY_NO_ROW)
+			continue;
 		assay_str name = assay_text(g->run, t->gpu.name[gpu]);
-		if (call == ASSAY_NO_ROW || assay_copy_way_of(name) != ASSAY_COPY_TO_DEVICE ||
-		    !assay_copy_may_block(name))
+		if (assay_copy_way_of(name) != ASSAY_COPY_TO_DEVICE || !assay_copy_may_block(name))
 			continue;
 		int64_t ready = end_of(g, g->points + work[i - 1]), end = call_end(g, call);
 		uint32_t to = assay_path_point_at(g, t->host.track[call], end);
