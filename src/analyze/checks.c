@@ -172,10 +172,12 @@ static void check_modes(assay_run *run)
 	}
 }
 
-/* Spans that a profiler draws around its own recording have no category, or this one. */
-static bool is_about_recording(assay_str cat)
+/* Spans that a profiler draws around its own recording have no category, or this one; those around
+ * its counters are known by these. */
+static bool is_about_recording(const assay_run *run, assay_str cat)
 {
-	return !cat.n || assay_str_is(cat, "Trace");
+	return !cat.n || assay_str_is(cat, "Trace") ||
+	       (run->part.t.pmc.n && assay_str_is(cat, "cuda_profiler_range"));
 }
 
 /* Without work on a device: spans of categories that nothing is known of may be it. */
@@ -191,7 +193,7 @@ static void check_categories(assay_run *run)
 	};
 	assay_vec(struct met) met = {0};
 	for (size_t i = 0; !t->gpu.n && !t->stat.n && i < t->other.n; i++) {
-		if (is_about_recording(assay_text(run, t->other.cat[i])))
+		if (is_about_recording(run, assay_text(run, t->other.cat[i])))
 			continue;
 		uint32_t *slot = assay_map_at(&seen, t->other.cat[i]);
 		if (*slot == ASSAY_MAP_ABSENT) {

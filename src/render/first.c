@@ -460,7 +460,9 @@ static void print_no_work(assay_printout *p)
 	print_alarms(p);
 	print_line(p, "",
 		   p->run->part.t.stat.n ? "no times of GPU work in this input, sums only"
-					 : "no GPU work in this input");
+		   : p->run->part.t.pmc.n
+			   ? "no times of GPU work in this input, counters only: --section counters"
+			   : "no GPU work in this input");
 	assay_summaries_text(p);
 	if (telemetry)
 		print_words(p, "Devices", telemetry);
