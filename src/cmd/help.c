@@ -21,6 +21,13 @@ static void put_name(const char *name)
 		putchar(*name == ' ' ? '-' : *name);
 }
 
+/* The same as pages and their sections are titled. */
+static void put_title(const char *name)
+{
+	for (; *name; name++)
+		putchar(*name == ' ' ? '-' : toupper((unsigned char)*name));
+}
+
 /* roff text: a leading dot or quote and every backslash would be read as commands. */
 static void roff(const char *text)
 {
@@ -45,14 +52,6 @@ static void roff(const char *text)
 	putchar('\n');
 }
 
-static void man_heading(const char *text)
-{
-	printf(".SH ");
-	for (; *text; text++)
-		putchar(toupper((unsigned char)*text));
-	putchar('\n');
-}
-
 static void man_option(const assay_opt *o)
 {
 	printf(".TP\n.B ");
@@ -68,7 +67,7 @@ static void man_option(const assay_opt *o)
 static void man_command(const assay_cmd *c)
 {
 	printf(".TH ASSAY-");
-	put_name(c->name);
+	put_title(c->name);
 	printf(" 1 %s \"assay %s\" \"User Commands\"\n.SH NAME\nassay\\-", RELEASED, ASSAY_VERSION);
 	put_name(c->name);
 	printf(" \\- ");
@@ -77,8 +76,11 @@ static void man_command(const assay_cmd *c)
 	       c->args);
 	printf(".SH DESCRIPTION\n");
 	roff(c->details ? c->details : c->about);
-	if (c->n_terms)
-		man_heading(c->terms_are);
+	if (c->n_terms) {
+		printf(".SH ");
+		put_title(c->terms_are);
+		putchar('\n');
+	}
 	for (size_t i = 0; i < c->n_terms; i++) {
 		printf(".TP\n.B ");
 		roff(c->terms[i].name);
