@@ -65,6 +65,28 @@ static bool memory_fits(const struct device *d, double gb)
 	return gb <= 0 || (gb >= d->memory_from * 0.9 && gb <= d->memory_to * 1.08);
 }
 
+/* HIP counts workgroup processors on Radeon, of two compute units each; HSA counts these. */
+static int32_t units_of(const struct device *d, int32_t told)
+{
+	bool radeon = assay_str_starts(assay_str_of(d->arch), "gfx1");
+	return radeon && told * 2 == d->units ? d->units : told;
+}
+
+/* Fewer units than the product has (MIG, an AMD partition). Whole ones are sold with a few units
+ * less (GB300: 152 of 160), and the sheet's rates are theirs; the largest part has 98 of 108. */
+static bool is_part(const struct device *d, int32_t told)
+{
+	const double whole = 0.94;
+	int32_t units = units_of(d, told);
+	return units > 0 && units < whole * d->units;
+}
+
+/* Parts have a part of the memory, too. */
+static bool memory_may_be(const struct device *d, const struct told *t)
+{
+	return memory_fits(d, is_part(d, t->units) ? fmax(t->gb, d->memory_from) : t->gb);
+}
+
 /* As whole words: an L40 is no L4, a GB200 no B200. */
 static bool has_words(assay_str name, const char *words)
 {
@@ -92,20 +114,23 @@ static bool is_variant(assay_str name, const char *words)
 	return false;
 }
 
+/* Names may be of two products ("MI250X / MI250"): units tell them apart. How large a slice (MIG)
+ * is, only its units say. */
 static const struct device *by_name(const struct told *t)
 {
-	for (size_t i = 0; t->name.n && i < ASSAY_COUNT_OF(devices); i++)
-		if (has_words(t->name, devices[i].words) &&
-		    !is_variant(t->name, devices[i].words) && memory_fits(&devices[i], t->gb))
-			return &devices[i];
-	return NULL;
-}
-
-/* HIP counts workgroup processors on Radeon, of two compute units each; HSA counts these. */
-static int32_t units_of(const struct device *d, int32_t told)
-{
-	bool radeon = assay_str_starts(assay_str_of(d->arch), "gfx1");
-	return radeon && told * 2 == d->units ? d->units : told;
+	const struct device *found = NULL;
+	if (t->units <= 0 && has_words(t->name, "MIG"))
+		return NULL;
+	for (size_t i = 0; t->name.n && i < ASSAY_COUNT_OF(devices); i++) {
+		const struct device *d = &devices[i];
+		if (!has_words(t->name, d->words) || is_variant(t->name, d->words) ||
+		    !memory_may_be(d, t))
+			continue;
+		if (units_of(d, t->units) == d->units)
+			return d;
+		found = found ? found : d;
+	}
+	return found;
 }
 
 /* Without a name: several devices may have the same numbers. Rates of the slowest, and its name
@@ -146,14 +171,11 @@ static struct told told_of(const assay_run *run, uint32_t device_time)
 			     .gb = d->memory[i] > 0 ? (double)d->memory[i] / 1e9 : 0};
 }
 
-/* A part of a device (MIG, an AMD partition) has fewer units; what share of the bandwidth it has,
- * nothing says. Whole ones are sold with a few units less (GB300: 152 of 160), and the sheet's
- * rates are theirs; the largest part has 98 of 108. */
-static void take_device(assay_rates *out, assay_run *run, const struct device *d, int32_t units)
+/* What share of the bandwidth a part has, nothing says. */
+static void take_device(assay_rates *out, assay_run *run, const struct device *d, int32_t told)
 {
-	const double whole = 0.94;
-	units = units_of(d, units);
-	bool part = units > 0 && units < whole * d->units;
+	int32_t units = units_of(d, told);
+	bool part = is_part(d, told);
 	double share = part ? (double)units / d->units : 1;
 	for (int m = 0; m < ASSAY_MATH_COUNT; m++)
 		out->peak[m] = d->peak[m] * 1e12 * share;
@@ -162,7 +184,7 @@ static void take_device(assay_rates *out, assay_run *run, const struct device *d
 	out->cache = d->cache * 1e6;
 	out->clock = d->clock * 1e6;
 	out->best = d->peak[ASSAY_MATH_BF16] > 0 ? d->best / d->peak[ASSAY_MATH_BF16] : 0;
-	out->units = part ? units : d->units;
+	out->units = units > 0 ? units : d->units;
 	out->links = d->links * 1e9;
 	out->how = part ? assay_printf(&run->arena,
 				       "data sheet of %s, of which this part has %d of %d units",
@@ -339,6 +361,13 @@ static const struct {
 	{"AMD Instinct MI100", "amd", "gfx908", 120, 34.3, "MI100"},
 	{"AMD Instinct MI355X", "amd", "gfx950", 256, 309.2, "MI355X"},
 	{"AMD Instinct MI300A", "amd", "gfx942", 228, 137.4, "MI300A"},
+	{"AMD Instinct MI250X / MI250", "amd", "gfx90a", 110, 68.7, "MI250X, one die"},
+	{"AMD Instinct MI250X / MI250", "amd", "gfx90a", 104, 68.7, "MI250, one die"},
+	{"NVIDIA H100 80GB HBM3 MIG 1g.10gb", "nvidia", "sm_90", 16, 10.2, "H100 SXM"},
+	{"NVIDIA H200 MIG 3g.71gb", "nvidia", "sm_90", 60, 75.0, "H200 SXM"},
+	{"NVIDIA A100 80GB PCIe MIG 2g.20gb", "nvidia", "sm_80", 28, 21.0, "A100 80GB PCIe"},
+	{"NVIDIA H200 MIG 1g.18gb", "nvidia", "sm_90", -1, 18.8, ""},
+	{"NVIDIA H200 MIG 1g.18gb", "nvidia", "sm_90", -1, 0, ""},
 	{"AMD Instinct MI308X", "amd", "gfx942", 80, 206.1, ""},
 	{"AMD Radeon RX 7900 XTX", "amd", "gfx1100", 96, 25.8, "RX 7900 XTX"},
 	{"AMD Radeon RX 9070 XT", "amd", "gfx1201", 32, 17.1, "RX 9070 XT"},
@@ -407,12 +436,16 @@ TEST(parts_of_a_device_have_their_share_and_doubt_is_said)
 	CHECK(assay_rates_find(&r, run, 0, NULL, NULL) && r.name);
 	found_as(run, "AMD Instinct MI300X", "amd", "gfx942", 76, 206.1, &r);
 	CHECK(r.bandwidth == 0 && r.peak[ASSAY_MATH_BF16] == 1307.4e12 / 4);
+	found_as(run, "AMD Instinct MI300X", "amd", "gfx942", 38, 25.8, &r);
+	CHECK(r.bandwidth == 0 && r.peak[ASSAY_MATH_BF16] == 1307.4e12 / 8);
+	found_as(run, "NVIDIA H200 MIG 1g.18gb", "nvidia", "sm_90", 16, 18.8, &r);
+	CHECK(r.bandwidth == 0 && r.units == 16 && r.peak[ASSAY_MATH_BF16] < 0.13 * 989.4e12);
 	found_as(run, "AMD Radeon RX 7900 XTX", "amd", "gfx1100", 48, 25.8, &r);
 	CHECK(r.bandwidth == 0.96e12 && r.peak[ASSAY_MATH_BF16] == 122.8e12 && r.units == 96);
 	found_as(run, "NVIDIA A100-SXM4-40GB MIG 7g.40gb", "nvidia", "sm_80", 98, 42.4, &r);
 	CHECK(r.bandwidth == 0 && r.peak[ASSAY_MATH_BF16] < 312e12);
 	found_as(run, "NVIDIA GB300", "nvidia", "sm_103", 152, 288, &r);
-	CHECK(r.bandwidth == 8e12 && r.peak[ASSAY_MATH_BF16] == 2500e12);
+	CHECK(r.bandwidth == 8e12 && r.peak[ASSAY_MATH_BF16] == 2500e12 && r.units == 152);
 	assay_run_free(run);
 	return 0;
 }
