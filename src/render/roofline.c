@@ -8,7 +8,7 @@
 #include "base/test.h"
 #include "render/ops.h"
 
-enum { WIDTH = 960, HEIGHT = 580, LEFT = 70, RIGHT = 20, TOP_EDGE = 62, BOTTOM = 50, LISTED = 20 };
+enum { WIDTH = 960, HEIGHT = 580, LEFT = 70, RIGHT = 20, TOP_EDGE = 78, BOTTOM = 50, LISTED = 20 };
 enum { LABELS = 12, LABEL_CHARS = 36 };
 /* The axes hold the points that have this much of the time; a point of less has no name. */
 static const double on_axes = 0.999, named = 0.01;
@@ -321,10 +321,10 @@ static void put_labels(picture *c)
 		put_label(c, &c->p[i]);
 }
 
-/* The kinds there are, with their share of the time. */
+/* The kinds there are, with their share of the time; what does not fit stands in a second row. */
 static void put_legend(const picture *c)
 {
-	double time[ASSAY_COUNT_OF(kinds)] = {0}, x = LEFT;
+	double time[ASSAY_COUNT_OF(kinds)] = {0}, x = LEFT, y = 42;
 	for (size_t i = 0; i < c->n; i++)
 		time[kind_of(c->run->part.t.op_shape.class[c->p[i].shape])] += time_of(c, &c->p[i]);
 	for (size_t k = 0; k < ASSAY_COUNT_OF(kinds); k++) {
@@ -332,10 +332,15 @@ static void put_legend(const picture *c)
 			continue;
 		const char *text = assay_printf(c->scratch, "%s %.3g%%", kinds[k].label,
 						100 * time[k] / c->time);
+		double wide = 16 + (double)strlen(text) * char_width;
+		if (x + wide > WIDTH - RIGHT) {
+			x = LEFT;
+			y += 16;
+		}
 		fprintf(c->out,
-			"<circle class=\"k%zu\" cx=\"%.1f\" cy=\"42\" r=\"6\"/><text x=\"%.1f\" y=\"46\">%s</text>\n",
-			k, x + 6, x + 16, text);
-		x += 32 + (double)strlen(text) * char_width;
+			"<circle class=\"k%zu\" cx=\"%.1f\" cy=\"%.0f\" r=\"6\"/><text x=\"%.1f\" y=\"%.0f\">%s</text>\n",
+			k, x + 6, y, x + 16, y + 4, text);
+		x += wide + 16;
 	}
 }
 
@@ -452,6 +457,31 @@ TEST(a_roofline_has_a_legend_names_of_large_points_and_axes_of_what_took_time)
 	CHECK(strstr(text, ">a&lt;b? 33%<"));
 	CHECK(strstr(text, ">1 with 0.0067% of the time outside<"));
 	CHECK(!strstr(text, "tiny") && !strstr(text, ">1e-0"));
+	free(text);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Where the texts of the legend begin: all of them lie within the picture. */
+TEST(a_legend_of_every_kind_stays_within_the_picture)
+{
+	static const uint8_t classes[] = {ASSAY_WORK_GEMM, ASSAY_WORK_ATTENTION,   ASSAY_WORK_CONV,
+					  ASSAY_WORK_NORM, ASSAY_WORK_ELEMENTWISE, ASSAY_WORK_POOL};
+	char *text = NULL;
+	size_t n = 0;
+	assay_run *run = assay_run_new();
+	for (size_t i = 0; i < ASSAY_COUNT_OF(classes); i++) {
+		add_shape(run, "aten::op", 1000000, 1e11, 1e9);
+		run->part.t.op_shape.class[i] = classes[i];
+	}
+	FILE *out = open_memstream(&text, &n);
+	assay_roofline_svg(out, run);
+	fclose(out);
+	const char *last = strstr(text, ">other 16.7%<"), *x = last;
+	while (x && x > text && strncmp(x, "<text x=\"", 9) != 0)
+		x--;
+	double room = strlen("other 16.7%") * char_width;
+	CHECK(x && strtod(x + 9, NULL) >= LEFT && strtod(x + 9, NULL) + room <= WIDTH);
 	free(text);
 	assay_run_free(run);
 	return 0;
