@@ -80,7 +80,8 @@ assay_work_fn assay_work_gemm, assay_work_flagged_gemm, assay_work_grouped, assa
 	assay_work_sorted, assay_work_norm, assay_work_pool, assay_work_triton, assay_work_moe,
 	assay_work_quantized, assay_work_mlp, assay_work_rnn, assay_work_put, assay_work_indexed,
 	assay_work_latent, assay_work_bag, assay_work_bag_backward, assay_work_tables,
-	assay_work_rowwise;
+	assay_work_rowwise, assay_work_padded, assay_work_sampled, assay_work_halves,
+	assay_work_fourier;
 
 /* Index of the formula's i-th argument, -1 when the operator has none. */
 static inline int assay_work_at(const assay_work_rule *rule, int i)

@@ -128,7 +128,8 @@ static double pooled_side(int64_t in, int64_t stride, int64_t padding, int64_t d
 	return up && n > 1 && last >= (double)in + (double)padding ? n - 1 : n;
 }
 
-/* Pooling over the last `DIMS` dimensions; a stride that is not given is the kernel's size. */
+/* Pooling over the last `DIMS` dimensions; a stride that is not given is the kernel's size. Windows
+ * may be copied as they are. */
 bool assay_work_pool(const assay_work_rule *rule, const assay_op_args *args,
 		     const assay_work_hint *hint, assay_work *out)
 {
@@ -153,6 +154,8 @@ bool assay_work_pool(const assay_work_rule *rule, const assay_op_args *args,
 		results *= i < x->rank - n ? (double)x->dim[i]
 					   : pooled_side(x->dim[i], step, padding[k], dilation[k],
 							 kernel[k], up);
+		if (rule->flags & WORK_COPIES && i >= x->rank - n)
+			results *= (double)kernel[k];
 	}
 	out->flops = assay_tensor_elements(x);
 	out->bytes = assay_tensor_bytes(x) + results * assay_dtype_bytes(x->type) +

@@ -39,12 +39,13 @@ bool assay_work_indexed(const assay_work_rule *rule, const assay_op_args *args,
 	return true;
 }
 
-/* at: weight, indices, where bags begin, 1 when the last of these is an end. */
+/* at: weight, indices, where bags begin, 1 when the last of these is an end, factors of the rows.
+ */
 bool assay_work_bag(const assay_work_rule *rule, const assay_op_args *args,
 		    const assay_work_hint *hint, assay_work *out)
 {
 	(void)hint;
-	enum { WEIGHT, INDICES, OFFSETS, WITH_END };
+	enum { WEIGHT, INDICES, OFFSETS, WITH_END, FACTORS };
 	const assay_tensor *w = assay_arg_tensor(args, rule->at[WEIGHT]),
 			   *index = assay_arg_tensor(args, rule->at[INDICES]),
 			   *offsets = assay_arg_tensor(args, rule->at[OFFSETS]);
@@ -57,7 +58,8 @@ bool assay_work_bag(const assay_work_rule *rule, const assay_op_args *args,
 	out->flops = n * (double)w->dim[1];
 	out->written = bags * row;
 	out->bytes = assay_tensor_bytes(index) + assay_tensor_bytes(offsets) +
-		     (n < rows ? n : rows) * row + out->written;
+		     (n < rows ? n : rows) * row + out->written +
+		     assay_work_bytes(args, assay_work_at(rule, FACTORS));
 	return bags >= 0;
 }
 

@@ -39,24 +39,35 @@ static double list_elements(const assay_op_args *args, int i)
 	return n;
 }
 
-/* _foreach_ and fused optimizers. at: how often the first list is written, then the lists read.
- * Lists of more than 30 tensors come without shapes: then their kernels' grids say how many
- * elements there may be. */
+static bool is_off(const assay_op_args *args, int i)
+{
+	double v;
+	return assay_arg_number(args, i, &v) ? v == 0 : !assay_arg_flag(args, i, true);
+}
+
+/* _foreach_ and fused optimizers. at: lists and what happens to them; behind -1, what switches the
+ * last one off. Lists of more than 30 tensors come without shapes: then their kernels' grids say
+ * how many elements there may be in each. */
 bool assay_work_lists(const assay_work_rule *rule, const assay_op_args *args,
 		      const assay_work_hint *hint, assay_work *out)
 {
-	double n = args->n ? list_elements(args, 0) : 0;
+	double n = args->n ? list_elements(args, 0) : 0, touched = 0;
 	out->estimated = n <= 0;
 	if (out->estimated && args->n && args->arg[0].kind == ASSAY_ARG_TENSORS)
 		n = hint->list_elements;
 	if (n <= 0 || hint->list_bytes <= 0)
 		return false;
-	double passes = rule->at[0];
-	for (int i = 1; i < rule->n; i++)
-		passes += (size_t)rule->at[i] < args->n &&
-			  args->arg[rule->at[i]].kind == ASSAY_ARG_TENSORS;
+	for (int i = 0; i < rule->n && rule->at[i] >= 0; i++) {
+		size_t list = rule->at[i] & ARG_MASK;
+		bool optional = i + 2 < rule->n && rule->at[i + 1] < 0,
+		     there = list < args->n && args->arg[list].kind == ASSAY_ARG_TENSORS &&
+			     !(optional && is_off(args, rule->at[i + 2]));
+		if (there)
+			touched += (out->estimated ? n : list_elements(args, (int)list)) *
+				   ((rule->at[i] & ~ARG_MASK) == UPDATE ? 2 : 1);
+	}
 	out->flops = n;
-	out->bytes = n * passes * hint->list_bytes;
+	out->bytes = touched * hint->list_bytes;
 	return true;
 }
 
@@ -123,24 +134,6 @@ bool assay_work_gather(const assay_work_rule *rule, const assay_op_args *args,
 	out->bytes = assay_tensor_bytes(index) + touched * assay_dtype_bytes(x->type) +
 		     assay_work_bytes(args, assay_work_at(rule, 3));
 	return true;
-}
-
-/* at: x, the size of its last dimensions afterwards. */
-bool assay_work_resize(const assay_work_rule *rule, const assay_op_args *args,
-		       const assay_work_hint *hint, assay_work *out)
-{
-	(void)hint;
-	int64_t size[8];
-	const assay_tensor *x = assay_arg_tensor(args, assay_work_at(rule, 0));
-	size_t n = assay_arg_numbers(args, assay_work_at(rule, 1), size, ASSAY_COUNT_OF(size));
-	if (!x || !n || n > x->rank)
-		return false;
-	out->flops = 1;
-	for (uint32_t i = 0; i < x->rank; i++)
-		out->flops *= (double)(i + n < x->rank ? x->dim[i] : size[i + n - x->rank]);
-	out->written = out->flops * assay_dtype_bytes(x->type);
-	out->bytes = assay_tensor_bytes(x) + out->written;
-	return out->flops >= 0;
 }
 
 /* Values and their places, of all or of k a row. at: x, k, dimension. */
