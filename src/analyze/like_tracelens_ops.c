@@ -1,12 +1,10 @@
 /* TraceLens's unified_perf_summary: operations, bytes and rates of each operator with one set of
- * arguments, in its units (MB is 2^20 bytes, TB/s 1e12), rates as means over calls. Where its
- * counts of products and attention differ from ours they are its own; norms, reductions and fused
- * kernels are counted as everywhere here. */
+ * arguments, in its units (MB is 2^20 bytes, TB/s 1e12), rates as means over calls, counted as it
+ * does. */
 #include "analyze/like.h"
 
 #include <math.h>
 
-#include "analyze/op_args.h"
 #include "base/test.h"
 
 /* Means of calls' rates, which is how it sums them. */
@@ -37,31 +35,34 @@ static double of_attention(const assay_op_args *args, assay_str name, double flo
 	return backward && assay_str_find(name, "flash") < 0 ? flops * 4 / 5 : flops;
 }
 
-static double tracelens_flops(const assay_run *run, uint32_t shape)
+static assay_work tracelens_work(const assay_run *run, uint32_t shape)
 {
 	const assay_op_shape_table *s = &run->part.t.op_shape;
 	assay_str name = assay_text(run, s->name[shape]);
-	double flops = s->flops[shape];
+	assay_work w = {.flops = s->flops[shape], .bytes = s->bytes[shape]};
 	assay_arena a = {0};
 	assay_op_args args;
 	const char *members =
-		assay_printf(&a, "\"Input Dims\": %s, \"Input type\": %s",
-			     assay_z(run, s->dims[shape]), assay_z(run, s->types[shape]));
-	if (!isnan(flops) && assay_op_args_parse(&args, &a, assay_str_of(members))) {
+		assay_printf(&a, "\"Input Dims\": %s, \"Input type\": %s, \"Concrete Inputs\": %s",
+			     assay_z(run, s->dims[shape]), assay_z(run, s->types[shape]),
+			     s->values[shape] ? assay_z(run, s->values[shape]) : "[]");
+	if (assay_op_args_parse(&args, &a, assay_str_of(members))) {
 		if (assay_str_is(name, "aten::addmm") || assay_str_is(name, "aten::baddbmm"))
-			flops = with_bias(&args, flops);
+			w.flops = with_bias(&args, w.flops);
 		else if (assay_str_starts(name, "aten::_scaled_dot_product_"))
-			flops = of_attention(&args, name, flops);
+			w.flops = of_attention(&args, name, w.flops);
+		assay_tracelens_work(name, &args, &w);
 	}
 	assay_arena_free(&a);
-	return flops;
+	return w;
 }
 
 static void add_row(assay_run *run, uint32_t source, uint32_t shape, const struct rates *r)
 {
 	const assay_op_shape_table *s = &run->part.t.op_shape;
 	assay_arena a = {0};
-	double calls = r->calls, flops = tracelens_flops(run, shape), bytes = s->bytes[shape];
+	assay_work w = tracelens_work(run, shape);
+	double calls = r->calls, flops = w.flops, bytes = w.bytes;
 	/* all that tells shapes apart: a group's name is its key */
 	const char *group =
 		assay_printf(&a, "%s %s %s %s %s%s", assay_z(run, s->name[shape]),
@@ -130,7 +131,7 @@ TEST(tracelens_counts_bias_and_half_of_a_causal_square)
 		run->part.t.op_shape.dims[s] = assay_sid_of(run, cases[i].dims);
 		run->part.t.op_shape.types[s] = assay_sid_of(run, cases[i].types);
 		run->part.t.op_shape.flops[s] = cases[i].ours;
-		CHECK(fabs(tracelens_flops(run, s) / cases[i].theirs - 1) < 1e-12);
+		CHECK(fabs(tracelens_work(run, s).flops / cases[i].theirs - 1) < 1e-12);
 	}
 	assay_run_free(run);
 	return 0;

@@ -110,12 +110,38 @@ def compare(name):
     tap.ok(f"{name}: operations and bytes are equal or explained", not unexplained, unexplained[:5])
 
 
+def squeezed(*parts):
+    return " ".join(parts).replace(" ", "")
+
+
+def imitate(name):
+    """--like tracelens: its operations and bytes of every row that both have."""
+    code, out, err = tap.run("report", "--like", "tracelens", "--json", tap.CORPUS / TRACES[name][0])
+    assert code == 0, err
+    ours = {squeezed(group): row for group, row in json.loads(out)["ranks"][0]["unified_perf_summary"].items()}
+    same, other = 0, []
+    with open(tap.CORPUS / f"tracelens/perf_csvs/{name}/unified_perf_summary.csv", encoding="utf-8") as f:
+        for t in csv.DictReader(f):
+            arguments = (json.dumps(ast.literal_eval(t[k] or "()")) for k in ("Input Dims", "Input type", "Input Strides", "Concrete Inputs"))
+            mine = ours.get(squeezed(t["name"], *arguments), {})
+            for column in ("GFLOPS", "Data Moved (MB)"):
+                if not t[column] or mine.get(column) is None:
+                    continue
+                theirs = float(t[column])
+                if abs(mine[column] - theirs) <= 1e-6 * abs(theirs):
+                    same += 1
+                elif column != "GFLOPS" or not t["name"].startswith("triton_"):
+                    other.append((t["name"], t["Input Dims"], column, theirs, mine[column]))
+    tap.ok(f"{name}: --like tracelens has its {same} figures", same > 0 and not other, other[:5])
+
+
 def main():
     if not tap.CORPUS.is_dir():
         tap.skip("operators beside TraceLens", f"no corpus at {tap.CORPUS}")
         return
     for name in TRACES:
         compare(name)
+        imitate(name)
     found = report(tap.CORPUS / "h200/train.json.gz")
     ops = {o["name"]: o for o in found["ops"]}
     tap.ok("H200: every product is known", ops["aten::mm"]["flops"] + ops["aten::addmm"]["flops"] == 12369505812480)
