@@ -126,26 +126,47 @@ static int64_t handed_over(const assay_run *run, uint32_t launch)
 	return copies ? h->ts[launch] : assay_host_end(h, launch);
 }
 
-/* Where submitted work waits a millisecond and more although the device has done next to nothing,
- * the device is at work from before the recording, which is no part of the first step; from what
- * begins behind it, and before `to`, where the step ends. */
-static int64_t free_since(const assay_run *run, const assay_order *order,
-			  const assay_order_device *dev, int64_t from, int64_t to)
+/* The start of the last of a step's first pieces of work, from the device's i-th on, that was
+ * submitted a millisecond and more before it began although the device was free; `from` where there
+ * is none. The step begins at `from` and ends at `to`. */
+static int64_t late_start(const assay_run *run, const assay_order *order,
+			  const assay_order_device *dev, size_t i, int64_t from, int64_t to)
 {
-	enum { NEXT_TO_NOTHING = 16 }; /* pieces of work */
+	enum { FIRST_PIECES = 16 };
 	const assay_tables *t = &run->part.t;
 	int64_t busy = from;
-	for (size_t i = 0; i < dev->n && i < NEXT_TO_NOTHING; i++) {
+	for (size_t end = i + FIRST_PIECES; i < dev->n && i < end; i++) {
 		uint32_t g = order->row[dev->first + i], launch = t->launch.host[g];
-		int64_t start = t->gpu.ts[g], end = assay_gpu_end(&t->gpu, g);
+		int64_t start = t->gpu.ts[g], stop = assay_gpu_end(&t->gpu, g);
 		if (start >= to)
 			break;
 		int64_t since = launch != ASSAY_NO_ROW ? handed_over(run, launch) : start;
 		if (start - (since > busy ? since : busy) > ASSAY_SUSPICIOUS_LATENCY)
 			from = start;
-		busy = end > busy ? end : busy;
+		busy = stop > busy ? stop : busy;
 	}
 	return from;
+}
+
+/* Does work of the second step wait in front of a free device, too? */
+static bool is_late_again(const assay_run *run, const assay_order *order,
+			  const assay_order_device *dev, const windows *w)
+{
+	size_t i = 0;
+	if (w->n < 2)
+		return false;
+	while (i < dev->n && run->part.t.gpu.ts[order->row[dev->first + i]] < w->p[0].to)
+		i++;
+	return late_start(run, order, dev, i, w->p[0].to, w->p[1].to) > w->p[0].to;
+}
+
+/* Where work waits so at the start of a recording, and does not in the step after it, the device
+ * is at work from before the recording, which is no part of the first step: when it was free. */
+static int64_t free_since(const assay_run *run, const assay_order *order,
+			  const assay_order_device *dev, int64_t from, const windows *w)
+{
+	int64_t late = late_start(run, order, dev, 0, from, w->p[0].to);
+	return late > from && is_late_again(run, order, dev, w) ? from : late;
 }
 
 static void tile_windows(const assay_run *run, const assay_order *order,
@@ -157,7 +178,7 @@ static void tile_windows(const assay_run *run, const assay_order *order,
 	int64_t busy = busy_until(run, order, dev, first);
 	int64_t from = marker > busy ? marker : busy;
 	from = from < first ? from : first;
-	from = since != INT64_MIN ? since : free_since(run, order, dev, from, w->p[0].to);
+	from = since != INT64_MIN ? since : free_since(run, order, dev, from, w);
 	for (size_t i = 0; i < w->n; i++) {
 		if (assay_offs_touch(&order->offs, assay_order_group(dev), from, w->p[i].from))
 			from = w->p[i].from; /* nobody knows what it waited for */
@@ -310,19 +331,37 @@ static int64_t first_step_start(int ahead, const char *call, int64_t late)
 	return start;
 }
 
-/* Each step has one piece of work, which begins late. */
-TEST(late_work_of_later_steps_leaves_the_first_step_alone)
+/* Three steps of 10 ms with one piece of work each, which begins at once or waits for 5 ms. */
+static assay_run *steps_with_late_work(const bool late[3])
 {
 	const int64_t ms = ASSAY_SUSPICIOUS_LATENCY;
 	assay_run *run = assay_run_new();
 	for (int i = 0; i < 3; i++) {
 		add_test_step(run, 10 * i * ms, 10 * ms);
-		add_test_work(run, "c", 10 * i * ms + 1, (10 * i + 5) * ms, 100);
+		add_test_work(run, "c", 10 * i * ms + 1, 10 * i * ms + (late[i] ? 5 * ms : 5), 100);
 	}
 	measure(run);
+	return run;
+}
+
+TEST(late_work_of_later_steps_leaves_the_first_step_alone)
+{
+	const int64_t ms = ASSAY_SUSPICIOUS_LATENCY;
+	assay_run *run = steps_with_late_work((const bool[]){true, false, true});
 	const assay_step_time_table *t = &run->part.t.step_time;
 	CHECK(t->n == 3 && t->start[0] == 5 * ms && t->span[0] == 100);
-	CHECK(t->start[1] == t->start[0] + 100 && t->span[1] == 10 * ms);
+	CHECK(t->start[1] == t->start[0] + 100 && t->span[2] == 15 * ms - 5);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(work_that_is_late_in_the_next_step_too_does_not_come_from_before_the_recording)
+{
+	const int64_t ms = ASSAY_SUSPICIOUS_LATENCY;
+	assay_run *run = steps_with_late_work((const bool[]){true, true, true});
+	const assay_step_time_table *t = &run->part.t.step_time;
+	CHECK(t->n == 3 && t->start[0] == 0 && t->span[0] == 5 * ms + 100);
+	CHECK(t->span[1] == 10 * ms && t->span[2] == 10 * ms);
 	assay_run_free(run);
 	return 0;
 }
