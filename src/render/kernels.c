@@ -79,39 +79,62 @@ static const char *apart(assay_printout *p, const char *label, const char *name,
 			    assay_cut(&p->scratch, label, room > used + 8 ? room - used : 8), what);
 }
 
-/* Rows by label: the first of each, and the next one of the same. */
-struct namesakes {
-	assay_map first;
-	uint32_t *next;
-};
+/* A kernel whose label others may have. */
+typedef struct namesake {
+	const char *label, *name;
+	uint32_t i;
+} namesake;
+
+static int by_label(const void *a, const void *b)
+{
+	const namesake *x = a, *y = b;
+	int order = strcmp(x->label, y->label);
+	return order ? order : (x->i > y->i) - (x->i < y->i);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const namesake *)a)->name, ((const namesake *)b)->name);
+}
+
+/* Where each name of a label parts from the last of the others: among sorted names that is one
+ * beside it. at[i] stays 0 where it has the label alone. */
+static void part_namesakes(assay_printout *p, const uint32_t *rows, namesake *of, size_t n,
+			   size_t *at)
+{
+	for (size_t k = 0; k < n; k++)
+		of[k].name = full_name(p, rows[of[k].i]);
+	qsort(of, n, sizeof *of, by_name);
+	for (size_t first = 0, end, before = 0; first < n; before = first, first = end) {
+		for (end = first + 1; end < n && !by_name(&of[first], &of[end]);)
+			end++; /* of one name */
+		size_t left = first ? parting(of[first].name, of[before].name) : 0;
+		size_t right = end < n ? parting(of[first].name, of[end].name) : 0;
+		for (size_t k = first; k < end; k++)
+			at[of[k].i] = left > right ? left : right;
+	}
+}
+
+static const size_t *find_partings(assay_printout *p, const uint32_t *rows,
+				   const char *const *label, size_t n)
+{
+	namesake *of = assay_alloc(&p->scratch, (n + 1) * sizeof *of);
+	size_t *at = assay_alloc(&p->scratch, (n + 1) * sizeof *at);
+	for (size_t i = 0; i < n; i++)
+		of[i] = (namesake){label[i], NULL, (uint32_t)i};
+	qsort(of, n, sizeof *of, by_label);
+	for (size_t first = 0, end; first < n; first = end) {
+		for (end = first + 1; end < n && !strcmp(of[first].label, of[end].label);)
+			end++;
+		if (end - first > 1)
+			part_namesakes(p, rows, of + first, end - first, at);
+	}
+	return at;
+}
 
 static uint64_t label_key(const char *label)
 {
 	return assay_hash(label, strlen(label), 0);
-}
-
-static struct namesakes find_namesakes(assay_arena *a, const char *const *label, size_t n)
-{
-	struct namesakes s = {.next = assay_alloc(a, (n + 1) * sizeof *s.next)};
-	for (uint32_t i = (uint32_t)n; i-- > 0;) {
-		uint32_t *slot = assay_map_at(&s.first, label_key(label[i]));
-		s.next[i] = *slot;
-		*slot = i;
-	}
-	return s;
-}
-
-/* Where the name of row i parts from the last of those that have its label; 0: it has it alone. */
-static size_t parts_at(assay_printout *p, const uint32_t *rows, uint32_t i,
-		       const struct namesakes *s, const char *label)
-{
-	size_t at = 0;
-	for (uint32_t o = assay_map_get(&s->first, label_key(label)); o != ASSAY_MAP_ABSENT;
-	     o = s->next[o]) {
-		size_t here = o == i ? 0 : parting(full_name(p, rows[i]), full_name(p, rows[o]));
-		at = here > at ? here : at;
-	}
-	return at;
 }
 
 /* Where labels are alike, they end with what tells the names apart, or at last a number. */
@@ -120,23 +143,25 @@ const char **assay_kernel_labels(assay_printout *p, const uint32_t *rows, size_t
 	const assay_kernel_table *k = &p->run->part.t.kernel;
 	const char **plain = assay_alloc(&p->scratch, (n + 1) * sizeof *plain);
 	const char **label = assay_alloc(&p->scratch, (n + 1) * sizeof *label);
-	assay_map taken = {0};
+	assay_map taken = {0}, numbers = {0}; /* by label; how often a number was its end */
 	for (size_t i = 0; i < n; i++)
 		plain[i] = p->full_names
 				   ? full_name(p, rows[i])
 				   : assay_kernel_label(&p->scratch,
 							assay_text(p->run, k->name[rows[i]]), room);
-	struct namesakes same = find_namesakes(&p->scratch, plain, n);
+	const size_t *at = p->full_names ? NULL : find_partings(p, rows, plain, n);
 	for (uint32_t i = 0; i < n; i++) {
-		size_t at = p->full_names ? 0 : parts_at(p, rows, i, &same, plain[i]);
-		label[i] = at ? apart(p, plain[i], full_name(p, rows[i]), at, room) : plain[i];
-		for (size_t number = 2;
-		     assay_map_get(&taken, label_key(label[i])) != ASSAY_MAP_ABSENT; number++)
-			label[i] = assay_printf(&p->scratch, "%s #%zu",
-						assay_cut(&p->scratch, plain[i], room - 4), number);
+		label[i] = at && at[i] ? apart(p, plain[i], full_name(p, rows[i]), at[i], room)
+				       : plain[i];
+		uint32_t *last = assay_map_at(&numbers, label_key(plain[i]));
+		*last = *last == ASSAY_MAP_ABSENT ? 1 : *last;
+		while (assay_map_get(&taken, label_key(label[i])) != ASSAY_MAP_ABSENT)
+			label[i] =
+				assay_printf(&p->scratch, "%s #%u",
+					     assay_cut(&p->scratch, plain[i], room - 4), ++*last);
 		*assay_map_at(&taken, label_key(label[i])) = i;
 	}
-	assay_map_free(&same.first);
+	assay_map_free(&numbers);
 	assay_map_free(&taken);
 	return label;
 }

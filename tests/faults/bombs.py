@@ -283,6 +283,7 @@ BOMBS = {
     "blanks of 800 MB.json.gz": lambda: packed(b'{"traceEvents":[', b" " * (1 << 20), 800, b"]}"),
     "many equal events.json.gz": lambda: packed(b'{"traceEvents":[' + event(1), (b"," + event(2)) * 10000, 240, b"]}"),
     "names of 1 MB.json": lambda: listed([event(1, name="n" * 900000)]),
+    "names that begin and end alike.json": lambda: listed([event(i, name="a" * 300 + "%06d" % i + "b" * 300) for i in range(1400)]),
     "brackets.json": lambda: b'{"traceEvents":' + b"[" * 1000000,
     "braces in arguments.json": lambda: listed([event(1, args='"a":' + '{"a":' * 150000 + "1" + "}" * 150000)]),
     "many documents.json": lambda: listed([event(1)]) + b"[]" * 450000,
