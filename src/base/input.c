@@ -1,5 +1,5 @@
 /* Inputs: mapping, unpacking, and the double-mapped ring. */
-#define _GNU_SOURCE /* memfd_create */
+#define _GNU_SOURCE /* mremap */
 #include "base/input_inside.h"
 
 #include <assert.h>
@@ -26,20 +26,17 @@ enum {
 	READ_BUF = 256 << 10, /* of packed bytes */
 };
 
+/* Twice the same pages, one behind the other. Of no file: a limit on files is none of it. */
 static bool ring_map(struct ring *r)
 {
-	int fd = memfd_create("assay", MFD_CLOEXEC);
-	if (fd < 0)
+	r->p = mmap(NULL, 2 * r->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (r->p == MAP_FAILED)
 		return false;
-	r->p = ftruncate(fd, (off_t)r->size) < 0
-		       ? MAP_FAILED
-		       : mmap(NULL, 2 * r->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	bool ok = r->p != MAP_FAILED;
-	for (int half = 0; ok && half < 2; half++)
-		ok = mmap(r->p + (size_t)half * r->size, r->size, PROT_READ | PROT_WRITE,
-			  MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
-	close(fd);
-	if (!ok && r->p != MAP_FAILED)
+	char *again = r->p + r->size;
+	bool ok = mmap(r->p, r->size, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED &&
+		  mremap(r->p, 0, r->size, MREMAP_MAYMOVE | MREMAP_FIXED, again) == (void *)again;
+	if (!ok)
 		munmap(r->p, 2 * r->size);
 	return ok;
 }
@@ -484,7 +481,8 @@ assay_input *assay_input_open(const char *path, assay_err *err)
 	}
 	if (errno == ENOMEM)
 		assay_oom(RING);
-	assay_fail(err, ASSAY_IO, 0, "no memory to unpack %s", path);
+	assay_fail(err, ASSAY_IO, 0, "cannot unpack %s: %s", path,
+		   errno ? strerror(errno) : "no memory");
 fail:
 	assay_input_close(in);
 	return NULL;

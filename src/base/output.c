@@ -239,11 +239,23 @@ static bool fail_write(const assay_output *o, assay_err *err)
 			  o->path ? o->path : "to standard output", strerror(errno));
 }
 
+/* The reason of a write that failed earlier is forgotten: another one tells it. */
+static int why_broken(const assay_output *o)
+{
+	if (!ferror(o->file) && !ferror(o->plain) && !o->failed)
+		return 0;
+	bool told = !o->path || write(fileno(o->plain), "", 1) < 0;
+	return told && errno ? errno : EIO;
+}
+
 bool assay_output_finish(assay_output *o, assay_err *err)
 {
-	bool ok = fflush(o->file) == 0 && !ferror(o->file) && !o->failed;
-	if (!o->path) /* standard output stays open */
+	int why = why_broken(o);
+	bool ok = !why && fflush(o->file) == 0 && !o->failed;
+	if (!o->path) { /* standard output stays open */
+		errno = why ? why : errno;
 		return ok || fail_write(o, err);
+	}
 	if (o->file != o->plain) {
 		ok &= fclose(o->file) == 0;
 		o->file = o->plain;
@@ -253,6 +265,7 @@ bool assay_output_finish(assay_output *o, assay_err *err)
 	ok = ok && (!o->nameless || give_name(o));
 	ok &= fclose(o->plain) == 0;
 	o->file = o->plain = NULL;
+	errno = why ? why : errno;
 	return ok || fail_write(o, err);
 }
 

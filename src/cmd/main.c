@@ -1,5 +1,6 @@
 /* The command table and dispatch; nothing else. */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -72,8 +73,23 @@ static int no_command(int argc, char **argv)
 	return wrong_usage();
 }
 
+static void go_on(int signal)
+{
+	(void)signal;
+}
+
+/* A limit on the size of files is then an error of the write, and has a sentence. A program that is
+ * started finds the signal as it was, for handlers end with exec. */
+static void survive_limit(void)
+{
+	struct sigaction old, sa = {.sa_handler = go_on, .sa_flags = SA_RESTART};
+	if (!sigaction(SIGXFSZ, NULL, &old) && old.sa_handler == SIG_DFL)
+		sigaction(SIGXFSZ, &sa, NULL);
+}
+
 int main(int argc, char **argv)
 {
+	survive_limit();
 	if (argc < 2)
 		return wrong_usage();
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V"))

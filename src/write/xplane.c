@@ -630,8 +630,6 @@ bool xplane_write_file(const assay_run *run, const assay_run *job, FILE *out, bo
 		assay_leave_out(
 			left, w.t->counter.n - w.samples,
 			"samples of counters and telemetry that are of no device, or before the trace");
-		if (fflush(out) || ferror(out))
-			ok = assay_fail(err, ASSAY_IO, 0, "cannot write the XPlane file");
 	}
 	free_all(&w);
 	return ok;

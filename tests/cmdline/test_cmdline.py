@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -242,6 +243,27 @@ def output_that_cannot_be_written(_):
                 p = subprocess.run([tap.ASSAY, *map(str, args)], stdout=full, stderr=subprocess.PIPE, check=False)
             good = p.returncode == status and b"No space left" in p.stderr
             tap.ok(f"{' '.join(map(str, args[:2]))} to a full disk", good, f"{p.returncode} {p.stderr}")
+
+
+def limited_resources(folder):
+    """A limit on the size of files is an error of the output that meets it, with its reason, and of nothing else."""
+    place = folder / "limited"
+    place.mkdir()
+
+    def run(limit, value, *args):
+        p = subprocess.run([tap.ASSAY, *map(str, args)], cwd=place, capture_output=True, text=True, check=False,
+                           preexec_fn=lambda: resource.setrlimit(limit, (value, value)))
+        return p.returncode, p.stderr
+    for out in "out.json", "out.json.gz", "out.xplane.pb", "out.pftrace", "out.db", "out.rocpd.db", "out/":
+        code, err = run(resource.RLIMIT_FSIZE, 4096, "convert", TRAIN, out)
+        good = code == 1 and err.startswith(f"assay: cannot write {out}") and "File too large" in err and not list(place.iterdir())
+        tap.ok(f"files may not be large enough for {out}", good, f"{code} {err} {list(place.iterdir())}")
+    code, err = run(resource.RLIMIT_FSIZE, 4096, "report", TRAIN, "--html", "page.html")
+    tap.ok("nor for a page", code == 1 and "page.html: File too large" in err and not list(place.iterdir()), err)
+    code, err = run(resource.RLIMIT_FSIZE, 4096, "info", TRAIN)
+    tap.ok("and packed inputs are read all the same", code == 0, err)
+    code, err = run(resource.RLIMIT_NOFILE, 4, "info", TRAIN)
+    tap.ok("with one descriptor, too", code == 0, err)
 
 
 def readers_may_go_away(folder):
@@ -507,6 +529,7 @@ TESTS = (
     two_runs_are_not_one_job,
     env_leaves_no_file,
     output_that_cannot_be_written,
+    limited_resources,
     readers_may_go_away,
     parts_of_a_diff_are_those_of_the_budget,
     a_recording_survives_conversion,

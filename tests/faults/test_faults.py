@@ -33,8 +33,6 @@ FAULTS = {
     "linkat": ["ENOSPC"],
     "rename": ["EACCES"],
     "mkdir": ["ENOSPC"],
-    "memfd_create": ["EMFILE"],
-    "ftruncate": ["ENOSPC"],
     "clone3": ["EAGAIN"],
     "mmap": ["ENOMEM"],
     "mremap": ["ENOMEM"],
@@ -42,7 +40,7 @@ FAULTS = {
 # not brk: it never returns an error, and the C library takes one for an address
 # files of a folder that is there are renamed one by one: one that cannot be is named, and those before it are new
 NOT_TOGETHER = {("folder", "rename")}
-MEMORY = {"mmap", "mremap", "memfd_create", "ftruncate"}
+MEMORY = {"mmap", "mremap"}
 FEW = 3  # of each kind, unless all are asked for
 
 
