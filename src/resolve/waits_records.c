@@ -1,6 +1,9 @@
 /* From a run's tables to the sweep's records. One small adapter per source of knowledge: GPU rows,
  * recorded streams and calls with handles here; the recorders' own rows of events and waits in
  * waits_rows.c, barriers in waits_barriers.c, other calls in waits_named.c. */
+#include "base/test.h"
+#include "model/by_hand.h"
+#include "resolve/resolve.h"
 #include "resolve/waits_barriers.h"
 #include "resolve/waits_graphs.h"
 #include "resolve/waits_places.h"
@@ -226,6 +229,50 @@ static void guess_legacy(waits *w)
 	}
 }
 
+/* By device of a process: its context, or that there are several. */
+static uint32_t *context_of(assay_map *m, uint32_t source, int64_t device)
+{
+	return assay_map_at(m, (uint64_t)source << 32 | (uint32_t)device);
+}
+
+/* True: another one was seen on the device. */
+static bool note_context(assay_map *m, uint32_t source, int64_t device, uint32_t context)
+{
+	uint32_t *slot = context_of(m, source, device);
+	if (context == UINT32_MAX || device < 0)
+		return false;
+	bool first = *slot == ASSAY_MAP_ABSENT, other = !first && *slot != context;
+	*slot = other ? WAITS_SEVERAL : context;
+	return other;
+}
+
+/* CUDA's contexts have default streams of their own, and a wait for the device is for the context
+ * of the call. Where a device has several, whose a stream is is not followed. */
+static void doubt_contexts(waits *w)
+{
+	const assay_stream_table *s = &w->t->stream;
+	const assay_sync_table *y = &w->t->sync;
+	assay_map contexts = {0};
+	bool several = false;
+	for (uint32_t i = 0; i < s->n; i++)
+		several |= note_context(&contexts, assay_group_of(w->t, s->source[i]), s->device[i],
+					s->context[i]);
+	for (uint32_t i = 0; i < y->n; i++)
+		several |= note_context(&contexts, assay_track_group(w->t, y->track[i]),
+					w->t->track.pid[y->track[i]], y->context[i]);
+	for (size_t i = 0; several && i < w->recs.n; i++) {
+		assay_sweep_rec *r = &w->recs.p[i];
+		uint32_t of = r->thread != ASSAY_NO_ROW ? r->thread : r->track;
+		if (of == ASSAY_NO_ROW || r->device < 0 ||
+		    *context_of(&contexts, assay_track_group(w->t, of), r->device) != WAITS_SEVERAL)
+			continue;
+		r->flags |= r->flags & ASSAY_REC_LEGACY ? ASSAY_REC_PERHAPS : 0;
+		if (r->op == ASSAY_OP_DEVICE_SYNC) /* no time tells what it is for, either */
+			r->flags |= ASSAY_REC_GUESSED | ASSAY_REC_RACED;
+	}
+	assay_map_free(&contexts);
+}
+
 void waits_add_records(waits *w)
 {
 	waits_find_barriers(w);
@@ -245,5 +292,49 @@ void waits_add_records(waits *w)
 	waits_add_graph_doubts(w);
 	trust_whole(w);
 	guess_legacy(w);
+	doubt_contexts(w);
 	waits_find_races(w);
+}
+
+/* Streams of these contexts on one device: work of both ends as a wait for "the device" does. */
+static uint8_t class_of_device_wait(uint32_t first, uint32_t second)
+{
+	static const char *const names[] = {"cudaLaunchKernel", "cudaLaunchKernel",
+					    "cudaDeviceSynchronize"};
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	run->part.source = assay_add(t, ASSAY_T_source);
+	uint32_t device = assay_add(t, ASSAY_T_device);
+	t->device.source[device] = run->part.source;
+	t->device.id[device] = 0;
+	for (uint32_t i = 0; i < 3; i++) {
+		uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, names[i],
+					     10000 * (int64_t)(i + 1), i < 2 ? 1000 : 375000);
+		t->api.corr[t->host.detail[h]] = i + 1;
+		t->host.track[h] = assay_thread_track(&run->part, 1, 1);
+		if (i == 2)
+			continue;
+		uint32_t s = assay_add(t, ASSAY_T_stream);
+		t->stream.source[s] = run->part.source;
+		t->stream.device[s] = 0;
+		t->stream.id[s] = 13 + i;
+		t->stream.handle[s] = 0x100 + i;
+		t->stream.context[s] = i ? second : first;
+		t->stream.flags[s] = ASSAY_STREAM_NONBLOCKING;
+		uint32_t g = assay_hand_gpu(run, "k", 30000 + i, 370000, ASSAY_NO_ROW);
+		t->gpu.corr[g] = i + 1;
+		t->gpu.track[g] = assay_stream_track(&run->part, 0, 13 + i);
+	}
+	assay_waits(run);
+	uint8_t class = t->wait.n == 1 ? t->wait.class[0] : ASSAY_WAIT_CLASS_COUNT;
+	assay_run_free(run);
+	return class;
+}
+
+TEST(a_wait_for_a_device_of_several_contexts_may_be_for_any)
+{
+	CHECK_EQ(class_of_device_wait(1, 1), ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(class_of_device_wait(1, UINT32_MAX), ASSAY_WAIT_IS_EXACT);
+	CHECK_EQ(class_of_device_wait(1, 2), ASSAY_WAIT_IS_LIKELY);
+	return 0;
 }
