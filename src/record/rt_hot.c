@@ -7,7 +7,7 @@
 #include "record/rt_state.h"
 
 enum {
-	RING_WAITS = 100, /* for a thread's first ring, each so long */
+	RING_WAITS = 100, /* in vain, for a thread's first ring, each so long */
 	RING_WAIT_NS = 10000000,
 	ASK_AGAIN_NS = 100000000,
 };
@@ -85,7 +85,7 @@ static assay_ring *claim_ready(void)
 /* The writer makes rings ahead of their threads; many threads at once may have to wait for it. */
 static assay_ring *claim_ring(void)
 {
-	for (int i = self.waited ? RING_WAITS : 0;; i++) {
+	for (int i = self.waited ? RING_WAITS : 0;;) {
 		uint32_t made = atomic_load(&rt.made);
 		assay_ring *r = claim_ready();
 		self.waited = true;
@@ -93,6 +93,7 @@ static assay_ring *claim_ring(void)
 			return r;
 		assay_rt_wake_writer();
 		assay_rt_wait(&rt.made, made, RING_WAIT_NS);
+		i += atomic_load(&rt.made) == made; /* else one was made, which others may take */
 	}
 }
 

@@ -113,6 +113,13 @@ def a_thread_that_waits_for_a_ring_has_it_at_once():
 
 
 @test
+def a_thread_that_others_overtake_waits_on_until_it_has_a_ring():
+    said, c, rings = write("comes last")
+    whole(said, c)
+    eq((said["refused"], rings), (0, 0))
+
+
+@test
 def rings_without_room_are_made_elsewhere_and_nothing_is_recorded_where_there_is_none():
     said, c, rings = write("no room at first")
     whole(said, c)

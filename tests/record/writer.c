@@ -348,6 +348,31 @@ static void with_a_thread_that_waits(void)
 	let_all_go(t);
 }
 
+/* It is woken by every ring that others take before it. */
+static void with_a_thread_that_comes_last(void)
+{
+	pthread_t t[4];
+	enum { OTHERS = 300 };
+	record(1);
+	settle();
+	hold_writer();
+	for (int i = 0; i < 4; i++)
+		t[i] = start(record_and_stay);
+	wait_until(&held, 4);
+	pthread_t last = start(record_ten);
+	for (int i = 0; i < OTHERS && !refused; i++) {
+		wait_until(&waits, 1);
+		waits = 0;
+		atomic_fetch_add(&rt.made, 1);
+		assay_rt_wake(&rt.made);
+		while (!waits && !refused)
+			usleep(100);
+	}
+	gate = 0;
+	pthread_join(last, NULL);
+	let_all_go(t);
+}
+
 static void without_room_for_rings(void)
 {
 	pthread_t t[4];
@@ -573,6 +598,7 @@ static const struct {
 	{"names only", with_room_for_names_only, 0, 0},
 	{"together", with_threads_that_end_together, 0, 0},
 	{"no end", with_room_for_all_but_the_end, 0, 0},
+	{"comes last", with_a_thread_that_comes_last, 0, 0},
 	{"waits", with_a_thread_that_waits, 0, 0},
 	{"no room", without_room_for_rings, 0, 0},
 	{"stays", with_a_thread_that_stays, 0, 0},
