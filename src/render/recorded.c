@@ -83,10 +83,10 @@ void assay_recorded_counts_json(assay_jsonw *w, const assay_run *run)
 	assay_ledger_json(w, "ledger", run);
 }
 
-static void line(FILE *out, const char *what, uint64_t n, const char *more)
+static void line(FILE *out, const char *one, const char *many, uint64_t n, const char *more)
 {
 	if (n)
-		fprintf(out, "  %12" PRIu64 "  %s%s\n", n, what, more);
+		fprintf(out, "  %12" PRIu64 "  %s%s\n", n, n == 1 ? one : many, more);
 }
 
 static void print_rows(FILE *out, const assay_recorded *r, const assay_run *run, const tally *n)
@@ -95,18 +95,18 @@ static void print_rows(FILE *out, const assay_recorded *r, const assay_run *run,
 	if (n->waits)
 		snprintf(resolved, sizeof resolved,
 			 " (of %" PRIu64 " it is known what they waited for)", n->resolved);
-	line(out, "processes", n->processes, "");
-	line(out, "kernels", n->kernels, "");
-	line(out, "copies", n->copies, "");
-	line(out, "memsets", n->sets, "");
-	line(out, "runtime and driver calls", n->calls, "");
-	line(out, "waits", n->waits, resolved);
-	line(out, "annotation ranges", n->ranges, "");
+	line(out, "process", "processes", n->processes, "");
+	line(out, "kernel", "kernels", n->kernels, "");
+	line(out, "copy", "copies", n->copies, "");
+	line(out, "memset", "memsets", n->sets, "");
+	line(out, "runtime or driver call", "runtime and driver calls", n->calls, "");
+	line(out, "wait", "waits", n->waits, resolved);
+	line(out, "annotation range", "annotation ranges", n->ranges, "");
 	snprintf(telemetry, sizeof telemetry, " of %u GPU%s, from %s", r->telemetry.devices,
 		 r->telemetry.devices == 1 ? "" : "s", r->telemetry.from ? r->telemetry.from : "");
-	line(out, "telemetry samples", r->telemetry.rows, telemetry);
+	line(out, "telemetry sample", "telemetry samples", r->telemetry.rows, telemetry);
 	assay_ledger_text(out, "  ", run);
-	line(out, "records could not be written", r->kept, "");
+	line(out, "record could not be written", "records could not be written", r->kept, "");
 	if (r->failed)
 		fprintf(out,
 			"  %u writes of records failed: no space, or the files were closed or taken away\n",
