@@ -143,20 +143,23 @@ static uintptr_t pass_marked(const assay_py_layout *at, known_calls *c, uintptr_
 	return f;
 }
 
-/* The same by the number of the code alone, which no other has. */
-static uintptr_t pass_numbered(const assay_py_layout *at, known_calls *c, uintptr_t f)
+/* The same by the number of the code alone, which no other has. A function of its own, whose loop
+ * has every register. */
+static __attribute__((noinline)) uintptr_t pass_numbered(const assay_py_layout *at, known_calls *c,
+							 uintptr_t f)
 {
 	const size_t code_at = at->frame_code, place = at->frame_at, up = at->frame_caller;
 	const uintptr_t tags = ~(uintptr_t)at->frame_tags, number_at = at->code_version;
 	const assay_py_frame *k = c->k, *end = c->end;
-	for (; k > end && is_pointer(f); f = load64(f + up)) {
+	for (; k > end; f = load64(f + up)) {
 		if (k[-1].frame != f) {
-			if (!is_shim(at, f))
+			if (!is_pointer(f) || !is_shim(at, f))
 				break;
 			continue;
 		}
+		/* a mark that is no number has more bits, and none is 0 */
 		uint32_t number = load32((load64(f + code_at) & tags) + number_at);
-		if (!number || number != k[-1].mark || load64(f + place) != k[-1].at)
+		if (number != k[-1].mark || load64(f + place) != k[-1].at)
 			break;
 		k--;
 	}
