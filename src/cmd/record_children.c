@@ -213,14 +213,26 @@ static bool has_device(pid_t pid)
 	return found;
 }
 
+/* It may be another user, who cannot write into the run. */
+static bool is_anothers(pid_t pid)
+{
+	struct stat st;
+	return stat_of(pid, "", &st) && st.st_uid != geteuid();
+}
+
 /* It computes on a GPU, and there is no recorder in it: its environment was changed inside it, or
- * another tool's library is in our place. */
-static bool goes_unseen(record_children *c, pid_t pid)
+ * another tool's library is in our place; or there is one without a ring. */
+static assay_unrecorded_why why_unseen(record_children *c, pid_t pid)
 {
 	static const char *const runtimes[] = {"/libcuda.so", "/libamdhip64.so"},
-				 *const ours[] = {"/libassay_"};
-	return has_device(pid) && read_text(c, pid, "maps") &&
-	       maps_any(c, runtimes, ASSAY_COUNT_OF(runtimes)) && !maps_any(c, ours, 1);
+				 *const ours[] = {"/libassay_"}, *const rings[] = {".ring"};
+	if (!has_device(pid) || !read_text(c, pid, "maps") ||
+	    !maps_any(c, runtimes, ASSAY_COUNT_OF(runtimes)))
+		return ASSAY_UNRECORDED_OK;
+	if (!maps_any(c, ours, 1))
+		return ASSAY_UNRECORDED_ABSENT;
+	return !maps_any(c, rings, 1) && is_anothers(pid) ? ASSAY_UNRECORDED_RIGHTS
+							  : ASSAY_UNRECORDED_OK;
 }
 
 /* The process that it forked from, when both run the same program; NULL none. */
@@ -266,12 +278,14 @@ static void settle(record_children *c, process *p)
 /* Its origins first, though it may be due before them. */
 static void find_unseen(record_children *c, process *p, int depth)
 {
-	if (!p->settled || p->row != ASSAY_NO_ROW || !goes_unseen(c, p->pid))
+	assay_unrecorded_why why =
+		p->settled && p->row == ASSAY_NO_ROW ? why_unseen(c, p->pid) : ASSAY_UNRECORDED_OK;
+	if (why == ASSAY_UNRECORDED_OK)
 		return;
 	process *from = depth ? origin_of(c, p) : NULL;
 	if (from)
 		find_unseen(c, from, depth - 1);
-	add_found(c, p, ASSAY_UNRECORDED_ABSENT);
+	add_found(c, p, why);
 }
 
 /* Less and less often, as long as it has none. */

@@ -237,6 +237,22 @@ def programs_that_clear_their_environment_before_they_use_a_gpu_are_named():
     os.remove(FAKE + "/dev/nvidia-uvm")
 
 
+@test
+def a_program_that_another_user_runs_is_named():
+    if os.getuid():
+        raise Skip("only root can give a program other rights")
+    an_ordinary_user(HOSTILE)
+    os.makedirs(FAKE + "/dev", exist_ok=True)
+    open(FAKE + "/dev/nvidia-uvm", "w").close()
+    os.chmod(FAKE + "/dev/nvidia-uvm", 0o666)
+    becomes = "import os, sys; os.setgroups([]); os.setgid(65534); os.setuid(65534); os.execv(sys.argv[1], sys.argv[1:])"
+    run, said, unrecorded = record_child("another", sys.executable, "-c", becomes, HOSTILE, "wait")
+    os.remove(FAKE + "/dev/nvidia-uvm")
+    eq([(c["name"], c["why"], c["gpu"]) for c in unrecorded], [("hostile", "rights", True)])
+    assert "(hostile) uses a GPU and was not recorded: it runs with other rights" in said, said
+    assert "not seen to use a GPU" not in said, said
+
+
 WAYS = ("handlers", "fork", "vfork-exec", "vfork-exit", "threads", "dlclose", "first-leaves", "only-leaves", "first-exits", "first-is-killed",
         "thread-exits", "thread-quits", "handler-quits", "crash", "abort", "no-core", "few-files", "no-files", "read-only", "moved",
         *(f"memory-{mb}" for mb in (1, 4, 12, 40, 160)))
