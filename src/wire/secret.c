@@ -12,6 +12,7 @@ enum {
 	SHORTEST_TOKEN = 12,
 	LETTERS_ALONE = 20,
 	AWS_SECRET = 40,
+	BOT_SECRET = 35,
 	LONGEST_DECODED = 2048,
 	DEEPEST_DECODED = 3
 };
@@ -50,18 +51,20 @@ static bool ends_with(const char *p, size_t n, const char *word)
 static bool secret_part(const char *p, size_t n, bool alone, bool last)
 {
 	static const char *const ends[] = {
-		"KEY",       "TOKEN",      "SECRET",      "PASSWORD", "PASSWD",     "AUTH",
-		"COOKIE",    "CREDENTIAL", "CREDENTIALS", "WEBHOOK",  "PASSPHRASE", "AUTHORIZATION",
-		"SIGNATURE", "BEARER",     "PASSCODE",    "CREDS",    "CRED",       "JWT",
-		"KEYS",      "TOKENS",     "SECRETS",     "PASSWORDS"};
-	static const char *const whole[] = {"PASS", "PWD", "PW", "SIG", "PAT"};
+		"KEY",        "TOKEN",         "SECRET",     "PASSWORD",    "PASSWD",
+		"AUTH",       "COOKIE",        "CREDENTIAL", "CREDENTIALS", "WEBHOOK",
+		"PASSPHRASE", "AUTHORIZATION", "SIGNATURE",  "BEARER",      "PASSCODE",
+		"CREDS",      "CRED",          "JWT",        "KEYS",        "TOKENS",
+		"SECRETS",    "PASSWORDS",     "SESSIONID",  "SESSID"};
+	static const char *const whole[] = {"PASS", "PWD", "PW",   "SIG",
+					    "PAT",  "OTP", "SALT", "SIGNING"};
 	for (size_t i = 0; i < COUNT_OF(ends); i++)
 		if (ends_with(p, n, ends[i]))
 			return true;
 	/* PWD alone is the folder a shell stands in */
 	if (alone && n == 3 && !memcmp(p, "PWD", 3))
 		return false;
-	if (last && n == 7 && ends_with(p, n, "PRIVATE"))
+	if (last && n == 7 && (ends_with(p, n, "PRIVATE") || ends_with(p, n, "SESSION")))
 		return true;
 	for (size_t i = 0; i < COUNT_OF(whole); i++)
 		if (n == strlen(whole[i]) && ends_with(p, n, whole[i]))
@@ -133,10 +136,12 @@ static bool looks_like_aws(const char *p, size_t n)
 static bool looks_secret(const char *p, size_t n)
 {
 	static const char *const prefixes[] = {
-		"sk-",   "hf_",  "ghp_", "gho_", "ghs_",     "github_pat_", "glpat-",   "xoxb-",
-		"xoxp-", "AKIA", "ASIA", "eyJ",  "nvapi-",   "pypi-",       "AIza",     "dop_v1_",
-		"ghu_",  "ghr_", "gsk_", "npm_", "ya29.",    "xapp-",       "sk_live_", "sk_test_",
-		"xai-",  "r8_",  "SG.",  "hvs.", "dckr_pat_"};
+		"sk-",    "hf_",    "ghp_",     "gho_",    "ghs_",      "github_pat_",
+		"glpat-", "xoxb-",  "xoxp-",    "AKIA",    "ASIA",      "eyJ",
+		"nvapi-", "pypi-",  "AIza",     "dop_v1_", "ghu_",      "ghr_",
+		"gsk_",   "npm_",   "ya29.",    "xapp-",   "sk_live_",  "sk_test_",
+		"xai-",   "r8_",    "SG.",      "hvs.",    "dckr_pat_", "shpat_",
+		"shpss_", "whsec_", "rk_live_", "dapi",    "EAAA",      "AGE-SECRET-KEY-1"};
 	if (looks_like_aws(p, n))
 		return true;
 	shape s = shape_of(p, n, "-_.");
@@ -326,12 +331,21 @@ static bool is_scheme(const char *p, size_t n)
 	return (n == 6 && ends_with(p, n, "BEARER")) || (n == 5 && ends_with(p, n, "BASIC"));
 }
 
-/* Tokens that are folders of a URL's path, from `at` on. The new end. */
+/* A host or folder behind which the path itself is what lets one in. */
+static bool is_hook(const char *p, size_t n)
+{
+	return (n > 6 && !memcmp(p, "hooks.", 6)) || is_word(p, n, "WEBHOOK") ||
+	       is_word(p, n, "WEBHOOKS");
+}
+
+/* Tokens that are folders of a URL's path, from the host at `at` on. The new end. */
 static size_t hide_folders(reading *r, size_t at, size_t end)
 {
 	while (at < end) {
 		const char *slash = memchr(r->text + at, '/', end - at);
 		size_t stop = slash ? (size_t)(slash - r->text) : end, n = stop - at;
+		if (slash && is_hook(r->text + at, n))
+			return stop + 1 + hide(r, stop + 1, end - stop - 1);
 		size_t kept = looks_secret(r->text + at, n) ? hide(r, at, n) : n;
 		end -= n - kept;
 		at += kept + 1;
@@ -438,6 +452,14 @@ static void look_ahead(reading *r, size_t from, size_t end)
 		r->value = TO_WORD;
 }
 
+/* Telegram's: the number of a bot, a colon, and what begins here. */
+static bool is_bot_key(const reading *r, size_t from, size_t n)
+{
+	const char *p = r->text + from;
+	return from >= 2 && p[-1] == ':' && is_digit(p[-2]) && n >= BOT_SECRET &&
+	       !memcmp(p, "AA", 2) && shape_of(p, n, "-_").n == BOT_SECRET;
+}
+
 static size_t take_word(reading *r, size_t from, size_t end)
 {
 	if (r->value || r->login) {
@@ -451,7 +473,9 @@ static size_t take_word(reading *r, size_t from, size_t end)
 		from += letter;
 		return from + hide(r, from, value_end(r, from, TO_BLANK) - from);
 	}
-	const char *slashes = NULL;
+	if (is_bot_key(r, from, n))
+		return from + hide(r, from, BOT_SECRET);
+	const char *slashes = n > 2 && !memcmp(word, "//", 2) ? word + 2 : NULL;
 	for (size_t i = 0; !slashes && i + 3 <= n; i++)
 		if (!memcmp(word + i, "://", 3))
 			slashes = word + i + 3;
