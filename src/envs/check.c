@@ -79,7 +79,7 @@ static bool parse_line(assay_env_rules *rules, const char *name, assay_str line,
 		return true;
 	assay_str path = take_until(&line, " \t=!<>~");
 	int op = op_of(take_operator(&line));
-	if (op < 0)
+	if (op < 0 || !path.n)
 		return assay_fail(
 			err, ASSAY_FORMAT, 0,
 			"%s: line %u: expected PATH and one of = != >= <= > < ~ count present absent equal",

@@ -4,11 +4,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fmt.h"
 
-enum { LISTED = 8, FOLDED = 6 };
+enum { LISTED = 8, FOLDED = 6, NAMES_BYTES = 26 };
 
 /* A fact of the thing the row is about: that it is missing with it says nothing more. */
 static bool is_fact_of(const assay_env_row *whole, const assay_env_row *row)
@@ -58,27 +59,87 @@ static void pair_row(assay_env_set *set, const assay_env_row *row)
 	       assay_env_shown(set, row, row->b), assay_env_kind_words[row->kind]);
 }
 
-/* The majority, then everybody who says something else. */
-static void many_row(assay_env_set *set, const assay_env_row *row)
+/* Who does not say what most say, by what they say. */
+typedef struct voice {
+	assay_sid value;
+	uint32_t first, n; /* the first snapshot that says it, and how many do */
+} voice;
+typedef assay_vec(voice) voices;
+
+static int more_say(const void *a, const void *b)
 {
-	size_t listed = 0, others = 0;
-	printf("  %-44s %s in %u of %zu%s\n", row->path, assay_env_shown(set, row, row->a),
-	       row->agree, set->docs.n, row->tie ? " (no majority)" : "");
-	for (size_t i = 0; i < set->docs.n; i++) {
-		assay_sid v = assay_env_cell(set, i, row->path_no);
+	const voice *x = a, *y = b;
+	if (x->n != y->n)
+		return x->n < y->n ? 1 : -1;
+	return (x->first > y->first) - (x->first < y->first);
+}
+
+/* The most frequent first. */
+static voices voices_of(const assay_env_set *set, const assay_env_row *row)
+{
+	voices all = {0};
+	assay_map at = {0};
+	for (uint32_t i = 0; i < set->docs.n; i++) {
 		if (!assay_env_deviates(set, row, i))
 			continue;
-		if (listed == LISTED) {
-			others++;
-			continue;
+		assay_sid v = assay_env_cell(set, i, row->path_no);
+		uint32_t *slot = assay_map_at(&at, v);
+		if (*slot == ASSAY_MAP_ABSENT) {
+			*slot = (uint32_t)all.n;
+			*assay_push(&all) = (voice){v, i, 0};
 		}
-		listed++;
-		printf("      %-40s %s%s\n", assay_env_doc_label(set, i),
-		       assay_env_shown(set, row, v),
-		       v == row->b ? assay_env_kind_words[row->kind] : "");
+		all.p[*slot].n++;
 	}
-	if (others)
-		printf("      and %zu more\n", others);
+	assay_map_free(&at);
+	if (all.n > 1)
+		qsort(all.p, all.n, sizeof *all.p, more_say);
+	return all;
+}
+
+static const char *said(assay_env_set *set, const assay_env_row *row, assay_sid v)
+{
+	return assay_printf(&set->arena, "%s%s", assay_env_shown(set, row, v),
+			    v == row->b ? assay_env_kind_words[row->kind] : "");
+}
+
+/* Their names, on a line each, or as many as fit on one and how many more there are. */
+static void put_voice(assay_env_set *set, const assay_env_row *row, const voice *v, bool each)
+{
+	const char *value = said(set, row, v->value), *names = "";
+	uint32_t named = 0;
+	for (size_t i = v->first; named < v->n; i++) {
+		if (assay_env_cell(set, i, row->path_no) != v->value)
+			continue;
+		const char *label = assay_env_doc_label(set, i);
+		if (each)
+			printf("      %-40s %s\n", label, value);
+		else if (named && strlen(names) + strlen(label) > NAMES_BYTES)
+			break;
+		else
+			names = assay_printf(&set->arena, "%s%s%s", names, named ? " " : "", label);
+		named++;
+	}
+	if (named < v->n)
+		names = assay_printf(&set->arena, "%s and %u more", names, v->n - named);
+	if (!each)
+		printf("      %-40s %s\n", names, value);
+}
+
+/* The majority, then what the others say. */
+static void many_row(assay_env_set *set, const assay_env_row *row, const voices *others)
+{
+	printf("  %-44s %s in %u of %zu%s\n", row->path, assay_env_shown(set, row, row->a),
+	       row->agree, set->docs.n, row->tie ? " (no majority)" : "");
+	uint32_t all = 0, left = 0;
+	for (size_t i = 0; i < others->n; i++)
+		all += others->p[i].n;
+	for (size_t i = 0; i < others->n; i++)
+		if (i < LISTED)
+			put_voice(set, row, &others->p[i], all <= LISTED);
+		else
+			left += others->p[i].n;
+	if (left)
+		printf("      and %u more with %zu other values\n", left, others->n - LISTED);
 }
 
 static bool is_told(const assay_env_row *row, const assay_env_telling *t)
@@ -90,15 +151,20 @@ static void put_row(assay_env_set *set, const assay_env_result *r, uint32_t at,
 		    const assay_env_telling *t)
 {
 	const assay_env_row *row = &r->rows.p[at];
-	bool pair = set->docs.n == 2;
+	voices others = {0};
+	if (set->docs.n > 2)
+		others = voices_of(set, row);
 	/* who it is was said at the first row with these sides */
-	if (!pair && row->split != at && r->rows.p[row->split].kind != ASSAY_ENV_UNKNOWN &&
+	if (others.n == 1 && row->split != at && r->rows.p[row->split].kind != ASSAY_ENV_UNKNOWN &&
 	    !r->rows.p[row->split].cause)
 		printf("  %-44s %s, and %s on the same as %s\n", row->path,
 		       assay_env_shown(set, row, row->a), assay_env_shown(set, row, row->b),
 		       r->rows.p[row->split].path);
+	else if (set->docs.n > 2)
+		many_row(set, row, &others);
 	else
-		(pair ? pair_row : many_row)(set, row);
+		pair_row(set, row);
+	assay_vec_free(&others);
 	printf("      %s\n", row->why);
 	if (row->files)
 		printf("      %s\n", row->files);
@@ -217,6 +283,23 @@ static void put_cell(const char *text)
 	printf(" ");
 }
 
+/* What the others say, and how many say it where they do not agree. */
+static const char *all_said(assay_env_set *set, const assay_env_row *row)
+{
+	voices others = voices_of(set, row);
+	const char *text = "";
+	for (size_t i = 0; i < others.n && i < LISTED; i++) {
+		const char *one = said(set, row, others.p[i].value);
+		text = others.n == 1 ? one
+				     : assay_printf(&set->arena, "%s%s%s: %u", text, i ? ", " : "",
+						    one, others.p[i].n);
+	}
+	if (others.n > LISTED)
+		text = assay_printf(&set->arena, "%s and %zu more values", text, others.n - LISTED);
+	assay_vec_free(&others);
+	return text;
+}
+
 static void markdown_row(assay_env_set *set, const assay_env_row *row, bool pair,
 			 const assay_env_telling *t)
 {
@@ -224,8 +307,7 @@ static void markdown_row(assay_env_set *set, const assay_env_row *row, bool pair
 	put_cell(assay_env_group_name[row->group]);
 	put_cell(assay_printf(&set->arena, "`%s`", row->path));
 	put_cell(assay_env_shown(set, row, row->a));
-	put_cell(assay_printf(&set->arena, "%s%s", assay_env_shown(set, row, row->b),
-			      assay_env_kind_words[row->kind]));
+	put_cell(pair ? said(set, row, row->b) : all_said(set, row));
 	if (!pair)
 		put_cell(assay_printf(&set->arena, "%u of %zu", row->agree, set->docs.n));
 	if (t->explain)

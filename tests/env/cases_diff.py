@@ -301,6 +301,26 @@ def _(r):
     assert "17 alike: n01 n04" in text and "on the same as assay.nics.mlx5_3" in text and "14 more lack mlx5_3" in text, text
 
 
+@case("diff.many_hosts_are_told_by_what_they_say")
+def _(r):
+    kernels = ["6.8"] * 40 + ["6.9"] * 20 + ["6.11"] * 10 + [f"7.{i}" for i in range(30)]
+    docs = [{"schema_version": "1.1", "host": {"kernel_release": k}, "assay": {"host": {"hostname": f"n{i:02}"}}} for i, k in enumerate(kernels)]
+    text = diff(r, *docs)[1]
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert "host.kernel_release 6.8 in 40 of 100" in lines and "n40 n41 n42 n43 n44 n45 n46 and 13 more 6.9 (newer)" in lines, text
+    assert "n60 n61 n62 n63 n64 n65 n66 and 3 more 6.11" in lines and "n70 7.0" in lines and "and 24 more with 24 other values" in lines, text
+    cell = "| 6.8 | 6.9 (newer): 20, 6.11: 10, 7.0: 1, 7.1: 1, 7.2: 1, 7.3: 1, 7.4: 1, 7.5: 1 and 24 more values | 40 of 100 |"
+    assert cell in diff(r, *docs, args=("--markdown",))[1]
+
+
+@case("check.a_rule_without_a_path_is_trouble")
+def _(r):
+    r.file("/rules", ">= 6.4\n")
+    r.file("/a.json", '{"schema_version": "1.1"}')
+    p = subprocess.run([ASSAY, "env", "check", r.path("/rules"), r.path("/a.json")], capture_output=True, text=True)
+    assert p.returncode == 2 and "line 1: expected PATH" in p.stderr, p
+
+
 @case("check.rules_and_exit_status")
 def _(r):
     r.file("/rules", "rocm.version >= 6.4\nassay.gpus.* count 1\nhipblaslt present\nrocblas.lib_hash equal\n")
