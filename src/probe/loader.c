@@ -22,6 +22,10 @@ static const struct {
 	{"rocblas", "librocblas.so", ASSAY_VENDOR_AMD, NULL},
 	{"miopen", "libMIOpen.so", ASSAY_VENDOR_AMD, NULL},
 	{"rccl", "librccl.so", ASSAY_VENDOR_AMD, NULL},
+	{"rocfft", "librocfft.so", ASSAY_VENDOR_AMD, NULL},
+	{"rocsolver", "librocsolver.so", ASSAY_VENDOR_AMD, NULL},
+	{"rocsparse", "librocsparse.so", ASSAY_VENDOR_AMD, NULL},
+	{"hipsparselt", "libhipsparselt.so", ASSAY_VENDOR_AMD, NULL},
 	{"amdhip64", "libamdhip64.so", ASSAY_VENDOR_AMD, NULL},
 	{"hsa-runtime64", "libhsa-runtime64.so", ASSAY_VENDOR_AMD, NULL},
 	{"cudart", "libcudart.so", ASSAY_VENDOR_NVIDIA, "nvidia-cuda-runtime"},
@@ -29,8 +33,14 @@ static const struct {
 	{"cublas", "libcublas.so", ASSAY_VENDOR_NVIDIA, "nvidia-cublas"},
 	{"cublasLt", "libcublasLt.so", ASSAY_VENDOR_NVIDIA, "nvidia-cublas"},
 	{"nccl", "libnccl.so", ASSAY_VENDOR_NVIDIA, "nvidia-nccl"},
+	{"nvshmem", "libnvshmem_host.so", ASSAY_VENDOR_NVIDIA, "nvidia-nvshmem"},
+	{"cufft", "libcufft.so", ASSAY_VENDOR_NVIDIA, "nvidia-cufft"},
+	{"cusolver", "libcusolver.so", ASSAY_VENDOR_NVIDIA, "nvidia-cusolver"},
+	{"cusparse", "libcusparse.so", ASSAY_VENDOR_NVIDIA, "nvidia-cusparse"},
+	{"cusparseLt", "libcusparseLt.so", ASSAY_VENDOR_NVIDIA, "nvidia-cusparselt"},
 	{"cupti", "libcupti.so", ASSAY_VENDOR_NVIDIA, "nvidia-cuda-cupti"},
 	{"nvrtc", "libnvrtc.so", ASSAY_VENDOR_NVIDIA, "nvidia-cuda-nvrtc"},
+	{"nvJitLink", "libnvJitLink.so", ASSAY_VENDOR_NVIDIA, "nvidia-nvjitlink"},
 	{"cuda", "libcuda.so", ASSAY_VENDOR_NVIDIA, NULL},
 };
 
@@ -241,16 +251,20 @@ static void start_torch(struct loader *l)
 	/* a tree without the extension module still says what its libraries need */
 	start_with(l, assay_printf(l->c->a, "%s/lib/libtorch_hip.so", dir), "torch");
 	start_with(l, assay_printf(l->c->a, "%s/lib/libtorch_cuda.so", dir), "torch");
+	/* torch opens it at the first decomposition */
+	start_with(l, assay_printf(l->c->a, "%s/lib/libtorch_cuda_linalg.so", dir), "torch");
 }
 
-static const char *wheel_version(const assay_ctx *c, const char *dist, const char *path)
+static const char *wheel_version(assay_ctx *c, const char *dist, const char *path)
 {
 	size_t n = dist ? strlen(dist) : 0;
 	for (size_t i = 0; dist && i < c->env->packages.n; i++) {
 		const assay_package *p = &c->env->packages.p[i];
-		if (!strncmp(p->name, dist, n) &&
-		    (!p->name[n] || !strncmp(p->name + n, "-cu", 3)) &&
-		    !strncmp(path, p->site, strlen(p->site)))
+		if (strncmp(p->name, dist, n) != 0 ||
+		    (p->name[n] && strncmp(p->name + n, "-cu", 3) != 0))
+			continue;
+		const char *site = assay_root_real(&c->root, c->a, p->site);
+		if (site && !strncmp(path, site, strlen(site)))
 			return p->version;
 	}
 	return NULL;
@@ -570,8 +584,9 @@ static void open_one(struct loader *l, size_t from, const assay_lib *lib)
  * its plugin, which has the folders of their wheels. */
 static void open_by_name(struct loader *l)
 {
-	static const char *const opened[] = {"cudart", "cudnn", "cublas", "cublasLt",
-					     "nccl",   "cupti", "cuda"};
+	static const char *const opened[] = {"cudart",   "cudnn",     "cublas", "cublasLt",
+					     "nccl",     "nvshmem",   "cufft",  "cusolver",
+					     "cusparse", "nvJitLink", "cupti",  "cuda"};
 	for (size_t i = 0, n = l->objects.n; i < n; i++) {
 		const assay_file *f = l->objects.p[i].file;
 		const char *path = f->runpath ? f->runpath : f->rpath;

@@ -26,9 +26,11 @@ static void short_hash(FILE *out, const assay_file *f)
 		fprintf(out, f ? "not hashed" : "-");
 }
 
+enum { LABEL = 13, INDENT = LABEL + 2, LIBRARIES_WIDE = 64 };
+
 static void start(FILE *out, const char *label)
 {
-	fprintf(out, "  %-13s", label);
+	fprintf(out, "  %-*s", LABEL, label);
 }
 
 static void math_line(FILE *out, const char *label, const assay_env_math *m)
@@ -127,26 +129,39 @@ static bool same_file(const assay_file *a, const assay_file *b)
 	return a->dev == b->dev && a->ino == b->ino;
 }
 
+/* "cublas 13.1.0 (wheel)" */
+static const char *library_text(assay_arena *a, const assay_lib *lib, const assay_file *f)
+{
+	const char *version = NULL, *where = "";
+	for (size_t k = 0; k < lib->copies.n; k++) {
+		if (!same_file(lib->copies.p[k].file, f))
+			continue;
+		version = lib->copies.p[k].version;
+		where = lib->copies.p[k].where;
+	}
+	return assay_printf(a, "%s %s (%s%s)", lib->name, or_dash(version), where,
+			    lib->disagree ? ", system differs" : "");
+}
+
 static void libraries_line(const assay_env *e, FILE *out)
 {
-	bool any = false;
+	assay_arena scratch = {0};
+	size_t column = 0;
 	start(out, "loads:");
 	for (size_t i = 0; i < e->libs.n; i++) {
-		const assay_lib *lib = &e->libs.p[i];
-		const assay_file *f = loaded(e, lib);
-		const char *version = NULL, *where = "";
-		for (size_t k = 0; f && k < lib->copies.n; k++)
-			if (same_file(lib->copies.p[k].file, f)) {
-				version = lib->copies.p[k].version;
-				where = lib->copies.p[k].where;
-			}
+		const assay_file *f = loaded(e, &e->libs.p[i]);
 		if (!f)
 			continue;
-		fprintf(out, "%s%s %s (%s%s)", any ? ", " : "", lib->name, or_dash(version), where,
-			lib->disagree ? ", system differs" : "");
-		any = true;
+		const char *text = library_text(&scratch, &e->libs.p[i], f);
+		size_t width = strlen(text) + 2;
+		bool fits = column + width <= LIBRARIES_WIDE;
+		if (column)
+			fprintf(out, fits ? ", " : ",\n%*s", fits ? 0 : INDENT, "");
+		fprintf(out, "%s", text);
+		column = fits ? column + width : width;
 	}
-	fprintf(out, any ? "\n" : "no GPU library\n");
+	fprintf(out, column ? "\n" : "no GPU library\n");
+	assay_arena_free(&scratch);
 }
 
 static void kernel_lines(const assay_env *e, FILE *out)

@@ -125,6 +125,25 @@ def _(r):
     assert d["assay"]["python"]["conda"]["cuda-cudart"] == "12.4.127 h2_0"
 
 
+@case("owners.a_folder_behind_a_link_has_the_same_wheels")
+def _(r):
+    r.venv("/real/venv").torch("real/venv/lib/python3.11/site-packages", cuda="13.0", hip=None)
+    site = "real/venv/lib/python3.11/site-packages"
+    r.file(f"/{site}/torch/lib/libtorch_cuda.so", elf(needed=["libcublas.so.13", "libcufft.so.12"], rpath="$ORIGIN/../../nvidia/cu13/lib"))
+    r.file(f"/{site}/torch/lib/libtorch_cuda_linalg.so", elf(needed=["libcusolver.so.12"], rpath="$ORIGIN/../../nvidia/cu13/lib"))
+    versions = {"cublas": "13.1.0.3", "cufft": "12.0.0.61", "cusolver": "12.0.3.29"}
+    for name, version in versions.items():
+        so = f"lib{name}.so.{13 if name == 'cublas' else 12}"
+        r.file(f"/{site}/nvidia/cu13/lib/{so}", elf(soname=so))
+        r.dist(f"nvidia-{name}", version, site, {"RECORD": f"nvidia/cu13/lib/{so},sha256=x,12\n"})
+    r.link("/home/venv", "/real/venv")
+    for given in ("/real/venv", "/home/venv", "/real/../home/venv"):
+        libraries = r.probe("--python", given)["assay"]["libraries"]
+        got = {k: libraries[k]["effective"]["version"] for k in versions}
+        assert got == versions, (given, got)
+        assert libraries["cufft"]["copies"][0]["owner"]["package"] == "nvidia-cufft", given
+
+
 @case("owners.pacman")
 def _(r):
     r.lib("/opt/rocm/lib", "librocblas", "5", "5.1.70002")
