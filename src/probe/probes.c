@@ -26,11 +26,20 @@ static void time_of(assay_env *env, const char *name, int64_t from)
 	*assay_push(&env->timings) = t;
 }
 
-static void stamp(assay_env *env)
+/* Of an image a builder may give the time (reproducible-builds.org): made twice it is the same. */
+static time_t time_of_capture(bool image)
+{
+	const char *given = image ? getenv("SOURCE_DATE_EPOCH") : NULL;
+	int64_t seconds;
+	bool usable = given && assay_str_i64(assay_str_of(given), &seconds) && seconds >= 0;
+	return usable ? (time_t)seconds : time(NULL);
+}
+
+static void stamp(assay_env *env, bool image)
 {
 	struct tm tm;
-	time_t now = time(NULL);
-	if (gmtime_r(&now, &tm))
+	time_t at = time_of_capture(image);
+	if (gmtime_r(&at, &tm))
 		strftime(env->captured_at, sizeof env->captured_at, "%Y-%m-%dT%H:%M:%SZ", &tm);
 }
 
@@ -134,7 +143,7 @@ bool assay_env_probe(assay_env *env, const assay_env_opts *opts, assay_err *err)
 			 : c.opts->vars ? "given"
 			 : c.root.host  ? "process"
 					: "none";
-	stamp(env);
+	stamp(env, c.opts->root != NULL);
 	bool ok = use_variables(&c, err);
 	assay_ctx_hide_secrets(&c);
 	c.running = assay_root_is_dir(&c.root, "/sys/class");

@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import threading
 
-from fixture import ASSAY, SITE, elf, findings
+from fixture import ASSAY, PATIENCE, SITE, elf, findings
 from harness import case
 
 
@@ -219,6 +219,21 @@ def _(r):
     r.healthy().file("/proc/cmdline", "iommu=pt")
     p = r.run("--field", "assay.host.boot.iommu")
     assert p.stdout == b"pt\n", (p.stdout, p.stderr)
+
+
+@case("truth.an_image_s_snapshot_can_be_made_twice_the_same")
+def _(r):
+    r.healthy()
+    def made(epoch):
+        env = {**os.environ, "SOURCE_DATE_EPOCH": epoch}
+        p = subprocess.run([ASSAY, "env", "--root", r.top, "--json"], env=env, capture_output=True, timeout=PATIENCE)
+        d = json.loads(p.stdout)
+        del d["assay"]["probe"]
+        return d
+    a, b = made("1700000000"), made("1700000000")
+    assert json.dumps(a) == json.dumps(b) and a["captured_at"] == "2023-11-14T22:13:20Z", a["captured_at"]
+    for odd in ("", "-1", "soon", "99999999999999999999"):
+        assert made(odd)["captured_at"] > "2023-11-15", odd
 
 
 @case("truth.two_probes_differ_in_one_block_only")
