@@ -200,15 +200,24 @@ static bool is_stem(const char *name, const char *stem)
 	return !strncmp(name, stem, n) && (!name[n] || name[n] == '.');
 }
 
+/* Of the driver, a toolkit or ROCm: none of them has a libcurl. */
+static bool is_gpu_library(const char *name)
+{
+	static const char *const begins[] = {
+		"libcublas",   "libcud",      "libcufft",    "libcufile",   "libcupti", "libcurand",
+		"libcusolver", "libcusparse", "libcutensor", "libnccl",     "libnv",    "libamd",
+		"libhip",      "libhsa",      "libMIOpen",   "libmigraphx", "librccl",  "libroc"};
+	return assay_str_starts_any(assay_str_of(name), begins, ASSAY_COUNT_OF(begins));
+}
+
 static void not_found(struct loader *l, const char *name)
 {
 	assay_program *p = l->program;
 	for (size_t i = 0; p && i < p->unresolved.n; i++)
 		if (!strcmp(p->unresolved.p[i], name))
 			return;
-	for (size_t i = 0; p && i < ASSAY_COUNT_OF(known); i++)
-		if (is_stem(name, known[i].stem))
-			*assay_push(&p->unresolved) = name;
+	if (p && is_gpu_library(name))
+		*assay_push(&p->unresolved) = name;
 }
 
 /* Breadth first, as the loader maps them. */

@@ -86,6 +86,13 @@ def _(r):
     assert "lacks hipBLASLt; torch cannot load it" in diff_json(r, a, b)[1]["sentence"]
 
 
+@case("effective.every_gpu_library_that_is_missing_is_named")
+def _(r):
+    gpu = ["libhipfft.so.0", "librocm_sysdeps_numa.so.1", "libamd_smi.so.26", "libcufile.so.0", "libcurand.so.10", "libnvJitLink.so.13"]
+    r.healthy().file(f"/{SITE}/torch/lib/libtorch_hip.so", elf(needed=gpu + ["libcurl.so.4", "libcustom.so", "libm.so.6"]))
+    assert r.probe()["assay"]["effective"]["torch"]["unresolved"] == gpu
+
+
 @case("effective.therock_wheels")
 def _(r):
     r.venv().kfd()
