@@ -27,10 +27,10 @@ export function withShares(column, whole) {
 }
 
 // "12 → 14": copied as two columns.
-export function pairColumn(title, before, after, format = formatCount) {
+export function pairColumn(title, before, after, format = formatCount, more = {}) {
 	return {
 		title, number: true, value: (row) => after(row) - before(row), show: (row) => `${format(before(row))} → ${format(after(row))}`,
-		plain: [[`${title} before`, before], [`${title} after`, after]],
+		plain: [[`${title} before`, before], [`${title} after`, after]], ...more,
 	};
 }
 

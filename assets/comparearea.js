@@ -28,7 +28,7 @@ function pairTable(timelines, rows, title, show) {
 		timeColumn("change", change, { value: (r) => Math.abs(change(r)), show: (r) => `${change(r) > 0 ? "+" : ""}${formatTime(change(r))}` }),
 		timeColumn("before", (r) => r.by[0] || null),
 		timeColumn("after", (r) => r.by[1] || null),
-		...(title === "class" ? [] : [pairColumn("events", (r) => r.counts[0], (r) => r.counts[1], formatMean)]), // names of classes want the room
+		...(title === "class" ? [] : [pairColumn("events", (r) => r.counts[0], (r) => r.counts[1], formatMean, { spare: true })]), // names of classes want the room
 		{ title, name: true, value: (r) => r.key, show: (r) => el("span", { title: r.key }, swatch(rowColour(timelines[r.side], r)), show(r)) },
 	], rows, { caption: `By ${title}, largest change first`, rows: 12, sort: 0 });
 }

@@ -16,6 +16,19 @@ if webdriver:
     from selenium.webdriver.common.by import By
 
 
+def check_room(folder):
+    """On a wide screen the dock is narrow: what names it shows can be read."""
+    driver = browser(1600, 1000)
+    try:
+        load(driver, folder / "diff.html")
+        got = driver.execute_script("""
+            const dock = document.querySelector(".details").getBoundingClientRect(), table = document.querySelector(".details .area table");
+            return [...table.querySelectorAll("td.name")].map((cell) => cell.getBoundingClientRect()).map((box) => [Math.round(box.width), Math.round(dock.right - box.right)]);""")
+        tap.ok("names in the narrow dock have room and are not cut off at its edge", got and all(width > 90 and left >= 0 for width, left in got), got[:4])
+    finally:
+        driver.quit()
+
+
 def check_diff(driver, folder):
     runs = [tap.ROOT / f"demo/ddp/ddp_rank{i}.json.gz" for i in (0, 1)]
     page = folder / "diff.html"
@@ -205,6 +218,7 @@ def main():
         folder, driver = pathlib.Path(name), browser()
         try:
             check_diff(driver, folder)
+            check_room(folder)
             check_code_diff(driver, folder)
             check_same(driver, folder)
             check_one_step(driver, folder)
