@@ -356,6 +356,13 @@ static void take_source(perfetto *x, sources *s, uint32_t track)
 	x->part->t.source.rank[x->part->source] = take_rank(&name);
 }
 
+static bool says_rank(const perfetto *x, uint32_t track)
+{
+	int64_t pid = process_of(x, &x->tracks.p[track]);
+	assay_str name = pid < 0 ? (assay_str){0} : full_process_name(x, pid);
+	return take_rank(&name) >= 0;
+}
+
 /* Of a process, or of the one that tells of it. */
 static uint32_t source_at(const sources *s, int64_t pid, int64_t writer)
 {
@@ -379,6 +386,10 @@ static void make_sources(perfetto *x)
 			take_source(x, &s, h->track[i]);
 	for (size_t i = 0; !s.unknown && i < x->looks.n; i++)
 		take_source(x, &s, x->looks.p[i].track);
+	bool hosts_only = !s.unknown && !s.of.n;
+	for (size_t i = x->first[ASSAY_T_host]; hosts_only && i < h->n; i++)
+		if (says_rank(x, h->track[i]))
+			take_source(x, &s, h->track[i]);
 	for (size_t i = 0; i < x->tracks.n; i++) {
 		perfetto_track *t = &x->tracks.p[i];
 		t->source = source_at(&s, process_of(x, t), x->sequences.p[t->sequence].writer);

@@ -133,6 +133,7 @@ static int64_t process_id(rocpd *o, int64_t pid)
 	if (assay_str_i64(fact(o, "process.ppid"), &ppid))
 		SET(o, info_process, ppid, ppid);
 	SET_TEXT(o, info_process, command, fact(o, "process.command"));
+	SET_TEXT(o, info_process, environment, rocpd_environment(o->run, o->group, &o->scratch));
 	for (size_t i = 0; i < ASSAY_COUNT_OF(times); i++)
 		if (assay_str_i64(fact(o, times[i].key), &at))
 			rocpd_set_i64(&o->db, ROCPD_T_info_process, times[i].column, at + o->shift);

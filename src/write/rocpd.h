@@ -72,6 +72,7 @@ void rocpd_put(rocpd_tables *t, rocpd_table table, int64_t id);
 /* The fact of the process's headers, and how many of the run's have no place in a database. */
 assay_str rocpd_fact(const assay_run *run, uint32_t group, const char *key);
 uint64_t rocpd_facts_without_place(const assay_run *run);
+assay_str rocpd_environment(const assay_run *run, uint32_t group, assay_arena *arena);
 const char *rocpd_guid(const assay_run *run, uint32_t group, int64_t start, assay_arena *arena);
 
 #endif

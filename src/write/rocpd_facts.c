@@ -45,6 +45,21 @@ const char *rocpd_guid(const assay_run *run, uint32_t group, int64_t start, assa
 			    b & 0xffffffffffff);
 }
 
+/* The rank stands where rocprofv3's readers look for it; "" when it is not known. */
+assay_str rocpd_environment(const assay_run *run, uint32_t group, assay_arena *arena)
+{
+	const assay_source_table *s = &run->part.t.source;
+	const char *text = "";
+	if (s->rank[group] >= 0)
+		text = assay_printf(arena, "{\"RANK\": \"%" PRId32 "\"", s->rank[group]);
+	if (*text && s->world[group] > 0)
+		text = assay_printf(arena, "%s, \"WORLD_SIZE\": \"%" PRId32 "\"", text,
+				    s->world[group]);
+	if (*text)
+		text = assay_printf(arena, "%s}", text);
+	return assay_str_of(text);
+}
+
 /* Those of the database itself are true of the one that is written, too. */
 static bool has_place(assay_str key)
 {

@@ -533,7 +533,8 @@ const assay_writer assay_writer_rocprof_csv = {
 	.back = "calls, ranges, work, memory, hardware counters of AMD devices",
 	.page = "rocprof_csv",
 	.write_folder = rocprof_csv_write,
-	.lacks = ASSAY_LACKS_AS_ROCPROF | ASSAY_LACKS_FACTS | ASSAY_LACKS_BELOW_ZERO,
+	.lacks = ASSAY_LACKS_AS_ROCPROF | ASSAY_LACKS_FACTS | ASSAY_LACKS_BELOW_ZERO |
+		 ASSAY_LACKS_WORLD,
 };
 
 TEST(architectures_are_numbers_as_rocprofv3_writes_them)

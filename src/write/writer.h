@@ -54,6 +54,7 @@ enum {
 	ASSAY_LACKS_HASHES = 1 << 27,     /* these, and XPlane's that are more than 32 bits */
 	ASSAY_LACKS_NO_DEVICE = 1 << 28,  /* work on a device without a number */
 	ASSAY_LACKS_NO_STREAM = 1 << 29,  /* on a stream without one */
+	ASSAY_LACKS_WORLD = 1 << 30,      /* how many ranks a job has */
 	/* what only recordings and vendors' databases say */
 	ASSAY_LACKS_RECORDING =
 		ASSAY_LACKS_LEDGER | ASSAY_LACKS_PAUSES | ASSAY_LACKS_UNENDED | ASSAY_LACKS_RECORDS,

@@ -236,6 +236,15 @@ static uint64_t no_name(const assay_run *run)
 	return n;
 }
 
+static uint64_t worlds(const assay_run *run)
+{
+	const assay_source_table *s = &run->part.t.source;
+	uint64_t n = 0;
+	for (uint32_t i = 0; i < s->n; i++)
+		n += assay_group_of(&run->part.t, i) == i && s->world[i] >= 0;
+	return n;
+}
+
 static bool says_zero(const assay_tables *t, uint32_t track, unsigned kind)
 {
 	uint32_t source = t->track.source[track];
@@ -290,6 +299,7 @@ static const struct {
 	{ASSAY_LACKS_NO_DEVICE, no_device, "devices without a number, which get one"},
 	{ASSAY_LACKS_NO_STREAM, no_stream, "streams without a number, which get one"},
 	{ASSAY_LACKS_NO_NAME, no_name, "spans without a name, which get one"},
+	{ASSAY_LACKS_WORLD, worlds, "sizes of jobs"},
 	{ASSAY_LACKS_HASHES, hashes, "threads' numbers that are hashes, which get others"},
 };
 

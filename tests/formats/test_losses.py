@@ -156,6 +156,11 @@ def numbers(get):
     return {"api.corr", "gpu.corr", "sync.corr", "sync.record_corr"} if many else set()
 
 
+def places(get, sizes):
+    """Ranks of processes, with the size of their job."""
+    return sorted({(s["rank"], s["world"] if sizes else None) for s in get["source"] if s["rank"] is not None}, key=str)
+
+
 def check(name, before, path, target, format):
     code, _, err = tap.run("convert", path, target)
     after = rows_of(str(target).rstrip("/"), f"{target}".rstrip("/") + ".back.db") if code == 0 else err
@@ -175,6 +180,9 @@ def check(name, before, path, target, format):
     bare = {t for t in threads if None in t[1:] or t[2] < 0}
     if told.get(BARE, 0) < len(bare):  # several may have no number at all
         wrong.append(f"{sorted(bare, key=str)} get numbers")
+    sizes = told.get("sizes of jobs", 0) == 0
+    if places(before, sizes) != places(after, sizes):
+        wrong.append(f"ranks: {places(before, sizes)}, then {places(after, sizes)}")
     for table in TABLES:
         rows = before[table]
         if table == "api" and format == "chrome":  # correlation ids of ranges are arguments there
