@@ -386,6 +386,16 @@ static const char *env_text(assay_diff *d, const char *library)
 			: "";
 }
 
+/* What moved, as a sentence calls it: tables have its name. */
+static const char *in_words(assay_diff *d, const struct reason *why)
+{
+	if (why->kind == BY_PART)
+		return why->row == &d->parts.p[1] ? "exposed communication" : "exposed copies";
+	if (why->kind == BY_CAUSE)
+		return assay_why_rows[why->row - d->causes.p].path;
+	return assay_fmt_kernel(&d->arena, assay_str_of(why->row->name), 60);
+}
+
 static const char *reason_text(assay_diff *d)
 {
 	struct reason why = main_reason(d);
@@ -404,8 +414,7 @@ static const char *reason_text(assay_diff *d)
 				      ? library_of_host(d)
 				      : library_of_family(d, ASSAY_FAMILY_COLLECTIVE);
 	bool told = why.kind == BY_CAUSE && wait; /* idle because of a call that came or went */
-	return assay_printf(&d->arena, ": mostly %s%s (%s)%s%s%s",
-			    assay_fmt_kernel(&d->arena, assay_str_of(why.row->name), 60),
+	return assay_printf(&d->arena, ": mostly %s%s (%s)%s%s%s", in_words(d, &why),
 			    why.kind == BY_FAMILY ? " kernels" : "",
 			    signed_time(&d->arena, assay_delta_change(why.row)), told ? "; " : "",
 			    told ? calls : "", env_text(d, library));
