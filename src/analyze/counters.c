@@ -8,6 +8,7 @@
 #include "analyze/kernel_math.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "names/kernels.h"
 
 enum { READ, WRITTEN, MOVED, MATRIX, VECTOR };
 
@@ -99,21 +100,34 @@ static int first_of(struct names *n, const assay_run *run, assay_sid name)
 	return (int)*known - 1;
 }
 
+/* Launches of a graph share a correlation id, processes their numbers. */
+struct launch {
+	uint64_t corr;
+	uint32_t dispatch, source;
+};
+
+static bool is_same(struct launch a, struct launch b)
+{
+	bool told = a.corr || a.dispatch != UINT32_MAX;
+	return told && a.corr == b.corr && a.dispatch == b.dispatch && a.source == b.source;
+}
+
 /* Of a kernel or an operator, by counter. A launch may have several rows of one. */
 struct tally {
 	double sum[COUNTERS];
 	uint64_t launches[COUNTERS];
-	uint64_t last[COUNTERS]; /* launch counted last, one more than its number */
+	struct launch last[COUNTERS]; /* counted last */
 };
 
-static void add(struct tally *t, const struct names *n, int first, double value, uint64_t launch)
+static void add(struct tally *t, const struct names *n, int first, double value,
+		struct launch launch)
 {
 	for (int i = first; i < COUNTERS; i = n->next[i]) {
 		if (n->gfx950 && falls_short_on_gfx950(counters[i].way))
 			continue;
 		t->sum[i] += value * counters[i].factor;
-		t->launches[i] += !launch || t->last[i] != launch + 1;
-		t->last[i] = launch + 1;
+		t->launches[i] += !t->launches[i] || !is_same(launch, t->last[i]);
+		t->last[i] = launch;
 	}
 }
 
@@ -175,21 +189,29 @@ static assay_math math_of(const struct tally *t)
 	return most < 0 ? ASSAY_MATH_NONE : counters[most].math;
 }
 
-/* Kernels of matrix units whose units were not counted: what vector units did beside them is not
- * their work. */
-static bool is_matrix_math(assay_math math)
+/* Kernels of matrix units whose units were not counted, or not in the kernel's type: what vector
+ * units did beside them is not their work. */
+static bool is_beside_matrix(assay_str kernel, assay_math by_name, const struct tally *t)
 {
-	return math != ASSAY_MATH_NONE && math != ASSAY_MATH_FP32 && math != ASSAY_MATH_FP64;
+	if (has_matrix(t) || by_name == ASSAY_MATH_FP32 || by_name == ASSAY_MATH_FP64)
+		return false;
+	assay_family family = assay_family_of_name(kernel);
+	return by_name != ASSAY_MATH_NONE || family == ASSAY_FAMILY_GEMM ||
+	       family == ASSAY_FAMILY_ATTENTION || family == ASSAY_FAMILY_CONV;
 }
 
 /* Devices whose counters a driver cannot read say 0 of every kernel: that is no measure. */
 static void forget_zeros(assay_counted *c, size_t n)
 {
-	for (size_t k = 0; k < n; k++)
-		if (c[k].bytes > 0)
-			return;
-	for (size_t k = 0; k < n; k++)
-		c[k].bytes = NAN;
+	bool flops = false, bytes = false;
+	for (size_t k = 0; k < n; k++) {
+		flops |= c[k].flops > 0;
+		bytes |= c[k].bytes > 0;
+	}
+	for (size_t k = 0; k < n; k++) {
+		c[k].flops = flops ? c[k].flops : NAN;
+		c[k].bytes = bytes ? c[k].bytes : NAN;
+	}
 }
 
 assay_counted *assay_counted_kernels(const assay_run *run, assay_arena *a)
@@ -210,11 +232,13 @@ assay_counted *assay_counted_kernels(const assay_run *run, assay_arena *a)
 		uint32_t k = assay_map_get(&kernels, p->kernel[i]);
 		int counter = first_of(&names, run, p->name[i]);
 		if (counter >= 0 && k != ASSAY_MAP_ABSENT)
-			add(&of[k], &names, counter, p->value[i], p->corr[i]);
+			add(&of[k], &names, counter, p->value[i],
+			    (struct launch){p->corr[i], p->dispatch[i], p->source[i]});
 	}
 	for (uint32_t k = 0; k < t->kernel.n; k++) {
-		assay_math by_name = assay_kernel_math(assay_text(run, t->kernel.name[k]));
-		bool beside = is_matrix_math(by_name) && !has_matrix(&of[k]);
+		assay_str name = assay_text(run, t->kernel.name[k]);
+		assay_math by_name = assay_kernel_math(name);
+		bool beside = is_beside_matrix(name, by_name, &of[k]);
 		out[k] = (assay_counted){.flops = beside ? NAN : flops_of(&of[k]),
 					 .bytes = bytes_of(&of[k]),
 					 .math = by_name ? by_name : math_of(&of[k])};
@@ -261,31 +285,64 @@ static void set_shape(assay_tables *t, uint32_t shape, const struct tally *of)
 		s->flops[shape] = NAN;
 }
 
+/* Of what each row of pmc counted, the call, where all of its kernels were counted: parts of a call
+ * are no measure of it. ASSAY_NO_ROW: none. */
+static uint32_t *calls_of(const assay_run *run, struct names *names, assay_arena *a)
+{
+	const assay_tables *t = &run->part.t;
+	const assay_pmc_table *p = &t->pmc;
+	assay_map work = {0}, seen = {0}, counted = {0};
+	uint32_t *kernels = assay_alloc(a, (t->op_call.n + 1) * sizeof *kernels);
+	uint32_t *out = assay_alloc(a, (p->n + 1) * sizeof *out);
+	index_work(&t->gpu, &work);
+	for (uint32_t g = 0; g < t->gpu_op.n; g++)
+		if (t->gpu_op.call[g] != ASSAY_NO_ROW && t->gpu.kind[g] == ASSAY_GPU_KERNEL)
+			kernels[t->gpu_op.call[g]]++;
+	for (uint32_t i = 0; i < p->n; i++) {
+		uint32_t g = p->corr[i] ? assay_map_get(&work, p->corr[i]) : ASSAY_MAP_ABSENT;
+		int c = g < t->gpu_op.n ? first_of(names, run, p->name[i]) : -1;
+		out[i] = c < 0 ? ASSAY_NO_ROW : t->gpu_op.call[g];
+		if (out[i] == ASSAY_NO_ROW)
+			continue;
+		uint32_t *first = assay_map_at(&seen, (uint64_t)g * COUNTERS + (uint64_t)c);
+		uint32_t *n = assay_map_at(&counted, (uint64_t)out[i] * COUNTERS + (uint64_t)c);
+		*n = (*n == ASSAY_MAP_ABSENT ? 0 : *n) + (*first == ASSAY_MAP_ABSENT);
+		*first = 0;
+	}
+	for (uint32_t i = 0; i < p->n; i++) {
+		if (out[i] == ASSAY_NO_ROW)
+			continue;
+		uint64_t c = (uint64_t)first_of(names, run, p->name[i]);
+		if (assay_map_get(&counted, (uint64_t)out[i] * COUNTERS + c) < kernels[out[i]])
+			out[i] = ASSAY_NO_ROW;
+	}
+	assay_map_free(&work);
+	assay_map_free(&seen);
+	assay_map_free(&counted);
+	return out;
+}
+
 static void count_shapes(assay_run *run)
 {
 	assay_tables *t = &run->part.t;
 	const assay_pmc_table *p = &t->pmc;
-	assay_map work = {0};
 	struct names names;
 	assay_arena scratch = {0};
 	names_init(&names, run);
 	struct tally *of = assay_alloc(&scratch, (t->op_shape.n + 1) * sizeof *of);
 	bool *counted = assay_alloc(&scratch, t->op_shape.n + 1);
-	index_work(&t->gpu, &work);
+	const uint32_t *call = calls_of(run, &names, &scratch);
 	for (uint32_t i = 0; i < p->n; i++) {
-		uint32_t g = p->corr[i] ? assay_map_get(&work, p->corr[i]) : ASSAY_MAP_ABSENT,
-			 call = g < t->gpu_op.n ? t->gpu_op.call[g] : ASSAY_NO_ROW;
-		int c = call == ASSAY_NO_ROW ? -1 : first_of(&names, run, p->name[i]);
-		if (c < 0)
+		if (call[i] == ASSAY_NO_ROW)
 			continue;
-		uint32_t shape = t->op_call.shape[call];
-		add(&of[shape], &names, c, p->value[i], call + 1);
+		uint32_t shape = t->op_call.shape[call[i]];
+		add(&of[shape], &names, first_of(&names, run, p->name[i]), p->value[i],
+		    (struct launch){.corr = call[i] + 1});
 		counted[shape] = true;
 	}
 	for (uint32_t i = 0; i < t->op_shape.n; i++)
 		if (counted[i])
 			set_shape(t, i, &of[i]);
-	assay_map_free(&work);
 	assay_map_free(&names.first);
 	assay_arena_free(&scratch);
 }
@@ -459,10 +516,74 @@ TEST(counters_that_are_half_of_a_measure_say_nothing)
 		{"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 100},
 		{"smsp__sass_thread_inst_executed_op_fadd_pred_on.sum", 10},
 		{"smsp__sass_thread_inst_executed_op_fmul_pred_on.sum", 1},
+		{"smsp__sass_thread_inst_executed_op_hfma_pred_on.sum", 1000},
+		{"smsp__sass_thread_inst_executed_op_hadd_pred_on.sum", 0},
+		{"smsp__sass_thread_inst_executed_op_hmul_pred_on.sum", 3000},
+		{"smsp__sass_thread_inst_executed_op_dfma_pred_on.sum", 20000},
+		{"smsp__sass_thread_inst_executed_op_dadd_pred_on.sum", 0},
+		{"smsp__sass_thread_inst_executed_op_dmul_pred_on.sum", 0},
 		{"sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32_sparsity_off.sum", 4e6},
 		{"sm__ops_path_tensor_op_hmma_src_bf16_dst_fp32_sparsity_on.sum", 0}};
-	CHECK(counts(gemm, ASSAY_WORK_GEMM, cores, 3, NAN, NAN));
-	CHECK(counts(gemm, ASSAY_WORK_GEMM, cores, 5, 4e6 + 211, NAN));
-	CHECK(counts("k", ASSAY_WORK_ELEMENTWISE, cores, 3, 211, NAN));
+	CHECK(counts(gemm, ASSAY_WORK_GEMM, cores, 9, NAN, NAN));
+	CHECK(counts(gemm, ASSAY_WORK_GEMM, cores, 11, 4e6 + 45211, NAN));
+	CHECK(counts("k", ASSAY_WORK_ELEMENTWISE, cores, 9, 45211, NAN));
+	/* a kernel may compute in a type that was not counted */
+	CHECK(counts("k", ASSAY_WORK_ELEMENTWISE, cores, 3, NAN, NAN));
+	return 0;
+}
+
+/* A name that tells the family but no type: its matrix units may have worked in one of those that
+ * were not counted. */
+TEST(vector_units_say_nothing_of_attention_whose_matrix_units_were_quiet)
+{
+	const struct hand_counter valu[] = {
+		{"SQ_INSTS_VALU_FMA_F32", 5},      {"SQ_INSTS_VALU_ADD_F32", 3},
+		{"SQ_INSTS_VALU_MUL_F32", 1},      {"SQ_INSTS_VALU_TRANS_F32", 1},
+		{"SQ_INSTS_VALU_FMA_F16", 2},      {"SQ_INSTS_VALU_ADD_F16", 0},
+		{"SQ_INSTS_VALU_MUL_F16", 0},      {"SQ_INSTS_VALU_TRANS_F16", 0},
+		{"SQ_INSTS_VALU_FMA_F64", 10},     {"SQ_INSTS_VALU_ADD_F64", 0},
+		{"SQ_INSTS_VALU_MUL_F64", 0},      {"SQ_INSTS_VALU_TRANS_F64", 0},
+		{"SQ_INSTS_VALU_MFMA_MOPS_F16", 0}};
+	const double vector = 17 * 128 + 5 * 64;
+	CHECK(counts("k", ASSAY_WORK_ELEMENTWISE, valu, 13, vector, NAN));
+	CHECK(counts("k", ASSAY_WORK_ELEMENTWISE, valu, 4, NAN, NAN));
+	for (int i = 0; i < 2; i++) {
+		assay_run *run = run_with(i ? "void fmha_fwd_kernel<Traits>(Args)" : "k",
+					  ASSAY_WORK_ELEMENTWISE, valu, 13);
+		CHECK(isnan(run->part.t.kernel.flops[0]) == (i == 1));
+		assay_run_free(run);
+	}
+	return 0;
+}
+
+TEST(launches_of_a_graph_are_counted_one_by_one)
+{
+	const struct hand_counter both[] = {{"FETCH_SIZE", 3}, {"WRITE_SIZE", 2}};
+	assay_run *run = run_with("k", ASSAY_WORK_MOVE, both, 2);
+	assay_tables *t = &run->part.t;
+	for (uint32_t i = 0; i < t->pmc.n; i++) {
+		t->pmc.corr[i] = 7;
+		t->pmc.dispatch[i] = i / 2;
+	}
+	assay_counters(run);
+	CHECK(t->kernel.bytes[0] == 2 * 5 * 1024);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(counters_of_a_part_of_a_call_are_no_measure_of_it)
+{
+	const struct hand_counter both[] = {{"FETCH_SIZE", 3}, {"WRITE_SIZE", 2}};
+	for (int all = 0; all < 2; all++) {
+		assay_run *run = run_with("k", ASSAY_WORK_MOVE, both, 2);
+		assay_tables *t = &run->part.t;
+		t->op_shape.bytes[0] = 1;
+		t->gpu_op.call[1] = t->gpu_op.call[0];
+		for (uint32_t i = 2; i < t->pmc.n && !all; i++)
+			t->pmc.name[i] = assay_sid_of(run, "SQ_WAVES");
+		assay_counters(run);
+		CHECK(t->op_shape.bytes[0] == (all ? 2 * 5 * 1024 : 1));
+		assay_run_free(run);
+	}
 	return 0;
 }
