@@ -350,6 +350,21 @@ static const struct {
 	{"NVIDIA RTX A5000", "nvidia", "sm_86", 64, 25.3, "RTX A5000"},
 	{"NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "nvidia", "sm_120", 188, 101.9,
 	 "RTX PRO 6000 Blackwell Workstation"},
+	{"NVIDIA RTX PRO 6000 Blackwell Server Edition", "nvidia", "sm_120", 188, 101.9,
+	 "RTX PRO 6000 Blackwell Server"},
+	{"NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", "nvidia", "sm_120", 188, 101.9,
+	 ""},
+	{"NVIDIA A2", "nvidia", "sm_86", 10, 15.6, "A2"},
+	{"NVIDIA GeForce RTX 3060", "nvidia", "sm_86", 28, 12.5, "RTX 3060 12GB"},
+	{"NVIDIA GeForce RTX 3060", "nvidia", "sm_86", 28, 8.4, ""},
+	{"NVIDIA GeForce RTX 3060 Ti", "nvidia", "sm_86", 38, 8.4, ""},
+	{"NVIDIA GeForce RTX 3070", "nvidia", "sm_86", 46, 8.4, "RTX 3070"},
+	{"NVIDIA GeForce RTX 4070", "nvidia", "sm_89", 46, 12.6, "RTX 4070"},
+	{"NVIDIA GeForce RTX 4070 Ti", "nvidia", "sm_89", 60, 12.6, "RTX 4070 Ti"},
+	{"NVIDIA GeForce RTX 4070 Ti SUPER", "nvidia", "sm_89", 66, 16.7, ""},
+	{"NVIDIA GeForce RTX 5070", "nvidia", "sm_120", 48, 12.5, "RTX 5070"},
+	{"NVIDIA GeForce RTX 5070 Laptop GPU", "nvidia", "sm_120", 36, 8.2, ""},
+	{"AMD Radeon PRO W7900", "amd", "gfx1100", 48, 48.3, "PRO W7900"},
 	{"NVIDIA GeForce RTX 4090", "nvidia", "sm_89", 128, 25.3, "RTX 4090"},
 	{"NVIDIA GeForce RTX 5090", "nvidia", "sm_120", 170, 34.2, "RTX 5090"},
 	{"NVIDIA RTX 6000 Ada Generation", "nvidia", "sm_89", 142, 51.0, "RTX 6000 Ada"},
@@ -379,7 +394,7 @@ static const struct {
 	{"", "amd", "gfx950", 256, 309.2, "MI350X"},
 	{"", "AMD", "gfx950", 256, 309.2, "MI350X"},
 	{"", "", "gfx950", 256, 309.2, ""},
-	{"NVIDIA GeForce RTX 3060", "nvidia", "sm_86", 28, 12.6, ""},
+	{"NVIDIA GeForce RTX 3050", "nvidia", "sm_86", 20, 8.4, ""},
 	{"", "amd", "", -1, 0, ""},
 };
 
@@ -471,7 +486,11 @@ TEST(rates_are_what_units_and_clocks_make)
 		     {"H20", 1024},        {"MI100", 512},
 		     {"RX 7900 XTX", 512}, {"RTX A5000", 1024},
 		     {"RTX A4000", 1024},  {"RTX 4080 SUPER", 512},
-		     {"RX 9070 XT", 1024}, {"RTX PRO 6000 Blackwell Workstation", 1024}};
+		     {"RX 9070 XT", 1024}, {"RTX PRO 6000 Blackwell Workstation", 1024},
+		     {"A2", 1024},         {"RTX 3060 12GB", 512},
+		     {"RTX 3070", 512},    {"RTX 4070", 512},
+		     {"RTX 4070 Ti", 512}, {"RTX 5070", 512},
+		     {"PRO W7900", 512},   {"RTX PRO 6000 Blackwell Server", 1024}};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(parts); i++)
 		for (size_t d = 0; d < ASSAY_COUNT_OF(devices); d++) {
 			double made = devices[d].units * parts[i].bf16_per_clock *
