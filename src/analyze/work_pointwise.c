@@ -69,6 +69,8 @@ static double made_width(unsigned flags, assay_dtype of_operands)
 		return 1;
 	if (flags & WORK_MAKES_INDEX || (flags & WORK_WIDENS && exact))
 		return 8;
+	if (flags & WORK_MAKES_PARTS && assay_dtype_kind_of(of_operands) == ASSAY_DTYPE_IS_COMPLEX)
+		return assay_dtype_bytes(of_operands) / 2;
 	return flags & WORK_MAKES_REAL && exact ? 4 : assay_dtype_bytes(of_operands);
 }
 

@@ -76,6 +76,46 @@ bool assay_work_sampled(const assay_work_rule *rule, const assay_op_args *args,
 	return results >= 0;
 }
 
+/* at: columns [.., channels x window, places], size of the images, window. What windows overlap in
+ * is added up. */
+bool assay_work_folded(const assay_work_rule *rule, const assay_op_args *args,
+		       const assay_work_hint *hint, assay_work *out)
+{
+	(void)hint;
+	int64_t size[2], window[2];
+	const assay_tensor *x = assay_arg_tensor(args, rule->at[0]);
+	if (!x || x->rank < 2 || assay_arg_numbers(args, rule->at[1], size, 2) != 2 ||
+	    assay_arg_numbers(args, rule->at[2], window, 2) != 2 || window[0] < 1 || window[1] < 1)
+		return false;
+	double results = (double)size[0] * (double)size[1] / (double)window[0] / (double)window[1];
+	for (uint32_t i = 0; i + 1 < x->rank; i++)
+		results *= (double)x->dim[i];
+	bool ok = read_and_written(x, results, assay_dtype_bytes(x->type), out);
+	out->flops = assay_tensor_elements(x);
+	return ok;
+}
+
+/* at: four numbers that are the size of the result, what is read: first what is spread over it. */
+bool assay_work_sized(const assay_work_rule *rule, const assay_op_args *args,
+		      const assay_work_hint *hint, assay_work *out)
+{
+	enum { SIZES = 4 };
+	(void)hint;
+	double results = 1, side;
+	const assay_tensor *x = assay_arg_tensor(args, rule->at[SIZES]);
+	for (int i = 0; i < SIZES; i++) {
+		if (!assay_arg_number(args, rule->at[i], &side))
+			return false;
+		results *= side;
+	}
+	if (!x || !read_and_written(x, results, assay_dtype_bytes(x->type), out))
+		return false;
+	out->flops = assay_tensor_elements(x);
+	for (int i = SIZES + 1; i < rule->n; i++)
+		out->bytes += assay_work_bytes(args, rule->at[i]);
+	return true;
+}
+
 /* at: x, dimension. One half of it times a function of the other. */
 bool assay_work_halves(const assay_work_rule *rule, const assay_op_args *args,
 		       const assay_work_hint *hint, assay_work *out)
