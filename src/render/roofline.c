@@ -12,6 +12,7 @@ enum { WIDTH = 960, HEIGHT = 580, LEFT = 70, RIGHT = 20, TOP_EDGE = 78, BOTTOM =
 enum { LABELS = 12, LABEL_CHARS = 36 };
 /* The axes hold the points that have this much of the time; a point of less has no name. */
 static const double on_axes = 0.999, named = 0.01;
+static const char no_work[] = "no GPU work in this input";
 static const double char_width = 7; /* pixels, of 12px sans-serif: on the wide side */
 
 #define CLASS(id) (1u << ASSAY_WORK_##id)
@@ -255,8 +256,21 @@ static void put_point(const picture *c, const point *p)
 		p->rate / p->intensity * 1e-12);
 }
 
+static const char *none_known(const assay_run *run, assay_arena *scratch)
+{
+	const char *why = assay_ops_unknown(run);
+	return assay_printf(scratch, "no operators whose work is known%s%s", why ? ": " : "",
+			    why ? why : "");
+}
+
 static void put_points(const picture *c)
 {
+	if (!c->n) {
+		fprintf(c->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">",
+			(LEFT + WIDTH - RIGHT) / 2, HEIGHT / 2);
+		put_text(c, assay_str_of(none_known(c->run, c->scratch)));
+		fputs("</text>\n", c->out);
+	}
 	size_t outside = 0;
 	double time = 0;
 	for (size_t i = 0; i < c->n; i++) {
@@ -357,7 +371,7 @@ static void put_head(const picture *c)
 	fprintf(c->out,
 		"</style>\n<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n<text x=\"%d\" y=\"22\">Roofline: ",
 		WIDTH, HEIGHT, LEFT);
-	put_text(c, r->n ? assay_text(c->run, r->how[0]) : ASSAY_S("the device is not known"));
+	put_text(c, r->n ? assay_text(c->run, r->how[0]) : assay_str_of(no_work));
 	fputs("; a point is an operator with one set of shapes, its area its share of time</text>\n",
 	      c->out);
 }
@@ -406,12 +420,10 @@ void assay_roofline_text(FILE *out, const assay_run *run, uint32_t top, size_t w
 	assay_arena scratch = {0};
 	size_t n;
 	const point *p = points_of(run, &scratch, &n);
-	const char *unknown = assay_ops_unknown(run);
 	char t[ASSAY_FMT];
-	fprintf(out, "rates: %s\n", r->n ? assay_z(run, r->how[0]) : "no GPU work in this input");
+	fprintf(out, "rates: %s\n", r->n ? assay_z(run, r->how[0]) : no_work);
 	if (!n)
-		fprintf(out, "no operators whose work is known%s%s\n", unknown ? ": " : "",
-			unknown ? unknown : "");
+		fprintf(out, "%s\n", none_known(run, &scratch));
 	else
 		fprintf(out, "%10s %10s %10s %8s  %-8s %s\n", "GPU time", "FLOP/byte", "TFLOP/s",
 			"of bound", "bound", "operator with shapes");
@@ -457,6 +469,21 @@ TEST(a_roofline_has_a_legend_names_of_large_points_and_axes_of_what_took_time)
 	CHECK(strstr(text, ">a&lt;b? 33%<"));
 	CHECK(strstr(text, ">1 with 0.0067% of the time outside<"));
 	CHECK(!strstr(text, "tiny") && !strstr(text, ">1e-0"));
+	free(text);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_roofline_without_points_says_why)
+{
+	char *text = NULL;
+	size_t n = 0;
+	assay_run *run = assay_run_new();
+	FILE *out = open_memstream(&text, &n);
+	assay_roofline_svg(out, run);
+	fclose(out);
+	CHECK(strstr(text, "Roofline: no GPU work in this input;"));
+	CHECK(strstr(text, ">no operators whose work is known"));
 	free(text);
 	assay_run_free(run);
 	return 0;
