@@ -92,12 +92,14 @@ static void names_init(struct names *n, const assay_run *run)
 		n->gfx950 |= assay_str_starts(assay_text(run, d->arch[i]), "gfx950");
 }
 
-static int first_of(struct names *n, const assay_run *run, assay_sid name)
+/* Of a row; -1 for other counters, and for values that none can have. */
+static int first_of(struct names *n, const assay_run *run, uint32_t row)
 {
-	uint32_t *known = assay_map_at(&n->first, name);
+	const assay_pmc_table *p = &run->part.t.pmc;
+	uint32_t *known = assay_map_at(&n->first, p->name[row]);
 	if (*known == ASSAY_MAP_ABSENT)
-		*known = (uint32_t)(1 + counter_of(assay_text(run, name)));
-	return (int)*known - 1;
+		*known = (uint32_t)(1 + counter_of(assay_text(run, p->name[row])));
+	return p->value[row] >= 0 && isfinite(p->value[row]) ? (int)*known - 1 : -1;
 }
 
 /* Launches of a graph share a correlation id, processes their numbers. */
@@ -132,7 +134,7 @@ static void add(struct tally *t, const struct names *n, int first, double value,
 }
 
 /* Of one launch in the mean, for counters of one way may be of different launches (rocprofv3 takes
- * them in turns); NaN when the way is not complete. */
+ * them in turns); NaN when the way is not complete, or its parts are more than the whole. */
 static double by_way(const struct tally *t, int way)
 {
 	double sum = 0;
@@ -145,7 +147,7 @@ static double by_way(const struct tally *t, int way)
 		any |= t->launches[i] > 0;
 		sum += t->launches[i] ? t->sum[i] / (double)t->launches[i] : 0;
 	}
-	return any ? sum : NAN;
+	return any && sum >= 0 ? sum : NAN;
 }
 
 static double quantity(const struct tally *t, int which)
@@ -230,7 +232,7 @@ assay_counted *assay_counted_kernels(const assay_run *run, assay_arena *a)
 		*assay_map_at(&kernels, t->kernel.name[k]) = k;
 	for (uint32_t i = 0; i < p->n; i++) {
 		uint32_t k = assay_map_get(&kernels, p->kernel[i]);
-		int counter = first_of(&names, run, p->name[i]);
+		int counter = first_of(&names, run, i);
 		if (counter >= 0 && k != ASSAY_MAP_ABSENT)
 			add(&of[k], &names, counter, p->value[i],
 			    (struct launch){p->corr[i], p->dispatch[i], p->source[i]});
@@ -300,7 +302,7 @@ static uint32_t *calls_of(const assay_run *run, struct names *names, assay_arena
 			kernels[t->gpu_op.call[g]]++;
 	for (uint32_t i = 0; i < p->n; i++) {
 		uint32_t g = p->corr[i] ? assay_map_get(&work, p->corr[i]) : ASSAY_MAP_ABSENT;
-		int c = g < t->gpu_op.n ? first_of(names, run, p->name[i]) : -1;
+		int c = g < t->gpu_op.n ? first_of(names, run, i) : -1;
 		out[i] = c < 0 ? ASSAY_NO_ROW : t->gpu_op.call[g];
 		if (out[i] == ASSAY_NO_ROW)
 			continue;
@@ -312,7 +314,7 @@ static uint32_t *calls_of(const assay_run *run, struct names *names, assay_arena
 	for (uint32_t i = 0; i < p->n; i++) {
 		if (out[i] == ASSAY_NO_ROW)
 			continue;
-		uint64_t c = (uint64_t)first_of(names, run, p->name[i]);
+		uint64_t c = (uint64_t)first_of(names, run, i);
 		if (assay_map_get(&counted, (uint64_t)out[i] * COUNTERS + c) < kernels[out[i]])
 			out[i] = ASSAY_NO_ROW;
 	}
@@ -336,7 +338,7 @@ static void count_shapes(assay_run *run)
 		if (call[i] == ASSAY_NO_ROW)
 			continue;
 		uint32_t shape = t->op_call.shape[call[i]];
-		add(&of[shape], &names, first_of(&names, run, p->name[i]), p->value[i],
+		add(&of[shape], &names, first_of(&names, run, i), p->value[i],
 		    (struct launch){.corr = call[i] + 1});
 		counted[shape] = true;
 	}
@@ -509,6 +511,13 @@ TEST(counters_that_are_half_of_a_measure_say_nothing)
 	CHECK(counts("k", ASSAY_WORK_MOVE, read, 1, NAN, NAN));
 	const struct hand_counter part[] = {{"TCC_EA0_RDREQ_sum", 10}, {"WRITE_SIZE", 2}};
 	CHECK(counts("k", ASSAY_WORK_MOVE, part, 2, NAN, NAN));
+	const struct hand_counter negative[] = {{"FETCH_SIZE", -3}, {"WRITE_SIZE", 2}};
+	CHECK(counts("k", ASSAY_WORK_MOVE, negative, 2, NAN, NAN));
+	const struct hand_counter endless[] = {{"FETCH_SIZE", 3}, {"WRITE_SIZE", INFINITY}};
+	CHECK(counts("k", ASSAY_WORK_MOVE, endless, 2, NAN, NAN));
+	const struct hand_counter more[] = {
+		{"TCC_EA_RDREQ_sum", 1}, {"TCC_EA_RDREQ_32B_sum", 5}, {"WRITE_SIZE", 2}};
+	CHECK(counts("k", ASSAY_WORK_MOVE, more, 3, NAN, NAN));
 	const struct hand_counter dead[] = {{"FETCH_SIZE", 0}, {"WRITE_SIZE", 0}};
 	CHECK(counts("k", ASSAY_WORK_MOVE, dead, 2, NAN, NAN));
 	/* what vector units do beside a product of matrix units */
