@@ -343,8 +343,10 @@ static bool register_once(void)
 		return false;
 	rt.atfork_made = true;
 	/* atexit besides the destructor: it runs before the vendor's own, registered earlier */
-	if (!rt.atexit_made)
+	if (!rt.atexit_made) {
 		atexit(stop);
+		at_quick_exit(stop);
+	}
 	rt.atexit_made = true;
 	return true;
 }

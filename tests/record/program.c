@@ -400,6 +400,8 @@ int main(int argc, char **argv)
 		push("last words");
 		_exit(5);
 	}
+	if (!strcmp(how, "quick_exit"))
+		quick_exit(5);
 	if (!strcmp(how, "exec"))
 		execl("/proc/self/exe", argv[0], "return", "3", (char *)NULL);
 	if (!strcmp(how, "fork"))

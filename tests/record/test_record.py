@@ -320,9 +320,10 @@ def exec_and_exit_hand_everything_over_first():
     c = captures(run)
     eq((len(c), sum(len(x.rows["KERNEL"]) for x in c), p.returncode), (31, 310, 0))
     assert "nothing was lost: 31 processes" in p.stderr, p.stderr
-    run, p = record("_exit", "5", name="exit-whole")
-    eq((len(one(run).rows["KERNEL"]), p.returncode), (10, 5))
-    assert "nothing was lost" in p.stderr, p.stderr
+    for how in ("_exit", "quick_exit"):
+        run, p = record(how, "5", name=f"whole-{how}")
+        eq((len(one(run).rows["KERNEL"]), p.returncode), (10, 5))
+        assert "nothing was lost" in p.stderr, p.stderr
 
 
 @test
