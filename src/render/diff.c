@@ -274,22 +274,22 @@ static void print_waits(FILE *out, const assay_diff *d)
 static void print_kernels(FILE *out, const assay_diff *d, size_t top)
 {
 	assay_arena scratch = {0};
-	size_t shown = 0;
+	size_t n = 0;
+	assay_str *name = assay_alloc(&scratch, (d->kernels.n + 1) * sizeof *name);
 	fprintf(out, "\nKernels, per step\n");
-	for (size_t i = 0; i < d->kernels.n && shown < top; i++) {
+	for (; n < d->kernels.n && n < top && assay_delta_change(&d->kernels.p[n]); n++)
+		name[n] = assay_str_of(d->kernels.p[n].name);
+	const char **label = assay_labels_apart(&scratch, name, n, NAME_WIDTH);
+	for (size_t i = 0; i < n; i++) {
 		const assay_delta *k = &d->kernels.p[i];
-		if (!assay_delta_change(k))
-			break;
-		const char *name = assay_kernel_label(&scratch, assay_str_of(k->name), NAME_WIDTH);
 		print_delta(out, k,
 			    assay_printf(&scratch, "%s%s (%.4g -> %.4g per step)",
 					 !k->counts[0]   ? "added: "
 					 : !k->counts[1] ? "removed: "
 							 : "",
-					 name, k->counts[0], k->counts[1]));
-		shown++;
+					 label[i], k->counts[0], k->counts[1]));
 	}
-	if (!shown)
+	if (!n)
 		fprintf(out, "  no kernel changed\n");
 	assay_arena_free(&scratch);
 }

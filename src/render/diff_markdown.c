@@ -43,15 +43,21 @@ static void put_head(FILE *out, const char *what)
 static void put_changed(FILE *out, assay_arena *a, const char *what, const assay_deltas *rows,
 			size_t top)
 {
-	size_t shown = 0;
-	for (size_t i = 0; i < rows->n && shown < top; i++) {
+	enum { ROOM = 80 };
+	size_t n = 0;
+	const assay_delta **row = assay_alloc(a, (rows->n + 1) * sizeof *row);
+	assay_str *name = assay_alloc(a, (rows->n + 1) * sizeof *name);
+	for (size_t i = 0; i < rows->n && n < top; i++) {
 		if (!rows->p[i].real)
 			continue;
-		if (!shown++)
-			put_head(out, what);
-		put_row(out, a, &rows->p[i],
-			assay_kernel_label(a, assay_str_of(rows->p[i].name), 80));
+		name[n] = assay_str_of(rows->p[i].name);
+		row[n++] = &rows->p[i];
 	}
+	const char **label = assay_labels_apart(a, name, n, ROOM);
+	if (n)
+		put_head(out, what);
+	for (size_t i = 0; i < n; i++)
+		put_row(out, a, row[i], label[i]);
 }
 
 static void put_gates(FILE *out, assay_arena *a, const assay_diff *d)

@@ -31,10 +31,9 @@ static void print_families(assay_printout *p, const uint32_t *rows, size_t n, in
 	assay_print_sentence(p, text);
 }
 
-static const char *full_name(assay_printout *p, uint32_t row)
+static const char *full_name(assay_arena *a, assay_str name)
 {
-	assay_str name = assay_text(p->run, p->run->part.t.kernel.name[row]);
-	return assay_fmt_safe(&p->scratch, assay_demangle(&p->scratch, name));
+	return assay_fmt_safe(a, assay_demangle(a, name));
 }
 
 /* Where two names begin to differ, at the start of that word or a few letters before. */
@@ -68,18 +67,18 @@ static size_t within_brackets(const char *text)
 }
 
 /* "[4, float]": what stands in this name where it parts from another of the same label. */
-static const char *apart(assay_printout *p, const char *label, const char *name, size_t at,
+static const char *apart(assay_arena *a, const char *label, const char *name, size_t at,
 			 size_t room)
 {
 	size_t inside = within_brackets(name + at);
-	const char *what = assay_printf(&p->scratch, "%.*s", (int)inside, name + at);
-	what = assay_cut(&p->scratch, inside ? what : name + at, EXCERPT);
+	const char *what = assay_printf(a, "%.*s", (int)inside, name + at);
+	what = assay_cut(a, inside ? what : name + at, EXCERPT);
 	size_t used = assay_columns(what) + 3;
-	return assay_printf(&p->scratch, "%s [%s]",
-			    assay_cut(&p->scratch, label, room > used + 8 ? room - used : 8), what);
+	return assay_printf(a, "%s [%s]", assay_cut(a, label, room > used + 8 ? room - used : 8),
+			    what);
 }
 
-/* A kernel whose label others may have. */
+/* A name whose label others may have. */
 typedef struct namesake {
 	const char *label, *name;
 	uint32_t i;
@@ -99,11 +98,11 @@ static int by_name(const void *a, const void *b)
 
 /* Where each name of a label parts from the last of the others: among sorted names that is one
  * beside it. at[i] stays 0 where it has the label alone. */
-static void part_namesakes(assay_printout *p, const uint32_t *rows, namesake *of, size_t n,
+static void part_namesakes(assay_arena *a, const assay_str *name, namesake *of, size_t n,
 			   size_t *at)
 {
 	for (size_t k = 0; k < n; k++)
-		of[k].name = full_name(p, rows[of[k].i]);
+		of[k].name = full_name(a, name[of[k].i]);
 	qsort(of, n, sizeof *of, by_name);
 	for (size_t first = 0, end, before = 0; first < n; before = first, first = end) {
 		for (end = first + 1; end < n && !by_name(&of[first], &of[end]);)
@@ -115,11 +114,11 @@ static void part_namesakes(assay_printout *p, const uint32_t *rows, namesake *of
 	}
 }
 
-static const size_t *find_partings(assay_printout *p, const uint32_t *rows,
-				   const char *const *label, size_t n)
+static const size_t *find_partings(assay_arena *a, const assay_str *name, const char *const *label,
+				   size_t n)
 {
-	namesake *of = assay_alloc(&p->scratch, (n + 1) * sizeof *of);
-	size_t *at = assay_alloc(&p->scratch, (n + 1) * sizeof *at);
+	namesake *of = assay_alloc(a, (n + 1) * sizeof *of);
+	size_t *at = assay_alloc(a, (n + 1) * sizeof *at);
 	for (size_t i = 0; i < n; i++)
 		of[i] = (namesake){label[i], NULL, (uint32_t)i};
 	qsort(of, n, sizeof *of, by_label);
@@ -127,7 +126,7 @@ static const size_t *find_partings(assay_printout *p, const uint32_t *rows,
 		for (end = first + 1; end < n && !strcmp(of[first].label, of[end].label);)
 			end++;
 		if (end - first > 1)
-			part_namesakes(p, rows, of + first, end - first, at);
+			part_namesakes(a, name, of + first, end - first, at);
 	}
 	return at;
 }
@@ -137,33 +136,36 @@ static uint64_t label_key(const char *label)
 	return assay_hash(label, strlen(label), 0);
 }
 
-/* Where labels are alike, they end with what tells the names apart, or at last a number. */
-const char **assay_kernel_labels(assay_printout *p, const uint32_t *rows, size_t n, size_t room)
+const char **assay_labels_apart(assay_arena *a, const assay_str *name, size_t n, size_t room)
 {
-	const assay_kernel_table *k = &p->run->part.t.kernel;
-	const char **plain = assay_alloc(&p->scratch, (n + 1) * sizeof *plain);
-	const char **label = assay_alloc(&p->scratch, (n + 1) * sizeof *label);
+	const char **plain = assay_alloc(a, (n + 1) * sizeof *plain);
+	const char **label = assay_alloc(a, (n + 1) * sizeof *label);
 	assay_map taken = {0}, numbers = {0}; /* by label; how often a number was its end */
+	bool in_full = room == ASSAY_ANY_ROOM;
 	for (size_t i = 0; i < n; i++)
-		plain[i] = p->full_names
-				   ? full_name(p, rows[i])
-				   : assay_kernel_label(&p->scratch,
-							assay_text(p->run, k->name[rows[i]]), room);
-	const size_t *at = p->full_names ? NULL : find_partings(p, rows, plain, n);
+		plain[i] = in_full ? full_name(a, name[i]) : assay_kernel_label(a, name[i], room);
+	const size_t *at = in_full ? NULL : find_partings(a, name, plain, n);
 	for (uint32_t i = 0; i < n; i++) {
-		label[i] = at && at[i] ? apart(p, plain[i], full_name(p, rows[i]), at[i], room)
+		label[i] = at && at[i] ? apart(a, plain[i], full_name(a, name[i]), at[i], room)
 				       : plain[i];
 		uint32_t *last = assay_map_at(&numbers, label_key(plain[i]));
 		*last = *last == ASSAY_MAP_ABSENT ? 1 : *last;
 		while (assay_map_get(&taken, label_key(label[i])) != ASSAY_MAP_ABSENT)
-			label[i] =
-				assay_printf(&p->scratch, "%s #%u",
-					     assay_cut(&p->scratch, plain[i], room - 4), ++*last);
+			label[i] = assay_printf(a, "%s #%u", assay_cut(a, plain[i], room - 4),
+						++*last);
 		*assay_map_at(&taken, label_key(label[i])) = i;
 	}
 	assay_map_free(&numbers);
 	assay_map_free(&taken);
 	return label;
+}
+
+const char **assay_kernel_labels(assay_printout *p, const uint32_t *rows, size_t n, size_t room)
+{
+	assay_str *name = assay_alloc(&p->scratch, (n + 1) * sizeof *name);
+	for (size_t i = 0; i < n; i++)
+		name[i] = assay_text(p->run, p->run->part.t.kernel.name[rows[i]]);
+	return assay_labels_apart(&p->scratch, name, n, p->full_names ? ASSAY_ANY_ROOM : room);
 }
 
 void assay_kernels_text(assay_printout *p)

@@ -50,6 +50,10 @@ void assay_like_text(FILE *out, const assay_run *run, const char *tool);
 /* A kernel's name for a table: without arguments, but with what its template does, at most width
  * columns. Mangled names are demangled, name spaces left out where there is no room. */
 const char *assay_kernel_label(assay_arena *a, assay_str name, size_t width);
+/* The same for many names: no two are alike. Where they would be, they end with what tells the
+ * names apart, or at last a number. ASSAY_ANY_ROOM: names in full. */
+#define ASSAY_ANY_ROOM SIZE_MAX
+const char **assay_labels_apart(assay_arena *a, const assay_str *name, size_t n, size_t room);
 
 /* top: kernels listed at most. */
 void assay_diff_json(assay_jsonw *w, const assay_diff *d, size_t top);
