@@ -3,14 +3,17 @@
 #include "analyze/idle_where.h"
 #include "names/words.h"
 
-static void miss_gpu(const assay_find_ctx *c)
+static void miss_gpu(const assay_run *run, const assay_find_ctx *c)
 {
+	bool sums = run->part.t.stat.n || run->part.t.pmc.n;
 	assay_found f = {
 		.id = "record_gpu",
-		.text = "the input holds no GPU work, so nothing can be said",
+		.text = sums ? "the input does not say when the GPU worked, so nothing can be said of waits"
+			     : "the input holds no GPU work, so nothing can be said",
 		.fix = "record GPU activity (activities CUDA; rocprofv3 --kernel-trace; assay record)",
 		.total = -1,
-		.fact = {"no kernels, copies or memsets"}};
+		.fact = {sums ? "sums or counters, but no work with times"
+			      : "no kernels, copies or memsets"}};
 	assay_finding_add(c, &f);
 }
 
@@ -69,7 +72,7 @@ static void miss_steps(const assay_find_ctx *c)
 static void find_missing(assay_run *run, const assay_find_ctx *c)
 {
 	if (c->w->device == ASSAY_NO_ROW) {
-		miss_gpu(c);
+		miss_gpu(run, c);
 		return;
 	}
 	miss_launches(c);
