@@ -324,7 +324,7 @@ static void add_facts(struct telling *s)
 		assay_found_add_fact(
 			&s->f,
 			assay_printf(c->scratch, "%s in %s (%s%s)",
-				     s->in.time * 2 > s->f.total ? "mostly" : "longest",
+				     s->in.time * 2 > s->f.total ? "mostly" : "longest stretches",
 				     assay_idle_spell(s->run, c->scratch, s->in.name),
 				     assay_fmt_time(time, s->in.time / each.steps), each.words));
 }
