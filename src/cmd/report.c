@@ -23,8 +23,19 @@ struct report_args {
 	const char *step, *stream, *device, *rank;
 };
 
+#define PRECISIONS "fp32|fp16|bf16|fp8"
+
+static bool is_precision(const char *word)
+{
+	assay_str left = ASSAY_S(PRECISIONS);
+	while (left.n)
+		if (assay_str_is(assay_str_cut(&left, '|'), word))
+			return true;
+	return false;
+}
+
 /* The precision a workload description names, fp16 where it names none; NULL (with a message) when
- * it cannot be read. */
+ * it cannot be read or names another. */
 static const char *config_precision(const char *path, assay_arena *arena)
 {
 	assay_err err = {0};
@@ -33,21 +44,27 @@ static const char *config_precision(const char *path, assay_arena *arena)
 		assay_cmd_error(&err);
 		return NULL;
 	}
-	const char *found = NULL;
+	const char *found = "fp16";
 	assay_view v = assay_input_view(in, 0, CONFIG_MAX);
 	assay_json j = assay_json_on(v.p, v.n);
 	bool object = assay_json_enter(&j, '{');
 	for (assay_str key, value; assay_json_member(&j, &key);) {
-		if (!assay_str_is(key, "precision") || assay_json_peek(&j) != '"')
-			assay_json_skip(&j, NULL);
-		else if (assay_json_text(&j, &value))
+		bool named = assay_str_is(key, "precision");
+		if (named && assay_json_peek(&j) == '"' && assay_json_text(&j, &value)) {
 			found = assay_dup(arena, assay_json_unescape(arena, value));
+			continue;
+		}
+		found = named ? "" : found;
+		assay_json_skip(&j, NULL);
 	}
-	if (!found && object && assay_json_ok(&j))
-		found = "fp16";
-	if (!found)
+	if (!object || !assay_json_ok(&j)) {
 		assay_say("assay: %s is not a workload description (at byte %zu)", path,
 			  (size_t)(j.p - j.base));
+		found = NULL;
+	} else if (!is_precision(found)) {
+		assay_say("assay: the precision in %s is none of " PRECISIONS, path);
+		found = NULL;
+	}
 	assay_input_close(in);
 	return found;
 }
@@ -60,8 +77,10 @@ static int like_goblin(const struct report_args *a, char **operands, int n)
 	}
 	assay_arena arena = {0};
 	const char *precision = a->precision;
-	if (!precision && a->config && !(precision = config_precision(a->config, &arena)))
+	if (!precision && a->config && !(precision = config_precision(a->config, &arena))) {
+		assay_arena_free(&arena);
 		return ASSAY_EXIT_FAIL;
+	}
 	assay_goblin_input in;
 	assay_err err = {0};
 	bool ok = assay_goblin_read(operands[0], precision, (int)a->steps, &in, &err);
@@ -236,7 +255,7 @@ static const assay_opt report_opts[] = {
 	 offsetof(struct report_args, device)},
 	{"rank", 0, ASSAY_OPT_TEXT, "N", "Only this rank of a job.",
 	 offsetof(struct report_args, rank)},
-	{"precision", 0, ASSAY_OPT_TEXT, "fp32|fp16|bf16|fp8",
+	{"precision", 0, ASSAY_OPT_TEXT, PRECISIONS,
 	 "With --like goblin: the precision the run was meant to use.",
 	 offsetof(struct report_args, precision)},
 	{"config", 0, ASSAY_OPT_TEXT, "FILE",
