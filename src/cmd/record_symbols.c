@@ -195,10 +195,12 @@ static size_t put_name(char *to, const place *x)
 	return whole;
 }
 
-/* One chunk, behind the last one; what does not fit in it is left without a name. */
+/* One chunk, behind the last one; what does not fit in it is left without a name. One write: who is
+ * killed leaves no half of it. */
 static void append_names(places *p, int fd)
 {
-	char *payload = assay_alloc(&p->arena, ASSAY_WIRE_CHUNK_MAX);
+	char *chunk = assay_alloc(&p->arena, sizeof(assay_wire_chunk) + ASSAY_WIRE_CHUNK_MAX);
+	char *payload = chunk + sizeof(assay_wire_chunk);
 	size_t n = 0;
 	for (size_t i = 0; i < p->all.n; i++) {
 		const place *x = &p->all.p[i];
@@ -213,7 +215,8 @@ static void append_names(places *p, int fd)
 	if (!n || fstat(fd, &before) < 0)
 		return;
 	assay_wire_seal(&c, payload, n);
-	if (write(fd, &c, sizeof c) != (ssize_t)sizeof c || write(fd, payload, n) != (ssize_t)n)
+	memcpy(chunk, &c, sizeof c);
+	if (write(fd, chunk, sizeof c + n) != (ssize_t)(sizeof c + n))
 		(void)!ftruncate(fd, before.st_size);
 }
 
