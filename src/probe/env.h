@@ -192,7 +192,7 @@ typedef struct assay_timing {
 
 typedef struct assay_env {
 	assay_arena arena;
-	char captured_at[32];
+	char captured_at[32], probed_at[32];
 	const char *system_health; /* JSON text as rdhc wrote it */
 	struct {
 		const char *version, *version_dev, *kmd_version;

@@ -631,6 +631,7 @@ static void notes(const assay_env *e, assay_jsonw *w)
 static void volatile_values(const assay_env *e, assay_jsonw *w)
 {
 	assay_jsonw_open(w, "probe", '{');
+	assay_jsonw_z(w, "captured_at", e->probed_at);
 	assay_jsonw_open(w, "probe_ms", '{');
 	for (size_t i = 0; i < e->timings.n; i++)
 		assay_jsonw_f64(w, e->timings.p[i].name,

@@ -26,21 +26,27 @@ static void time_of(assay_env *env, const char *name, int64_t from)
 	*assay_push(&env->timings) = t;
 }
 
-/* Of an image a builder may give the time (reproducible-builds.org): made twice it is the same. */
-static time_t time_of_capture(bool image)
-{
-	const char *given = image ? getenv("SOURCE_DATE_EPOCH") : NULL;
-	int64_t seconds;
-	bool usable = given && assay_str_i64(assay_str_of(given), &seconds) && seconds >= 0;
-	return usable ? (time_t)seconds : time(NULL);
-}
+#define LAST_OF_YEAR_9999 253402300799
 
-static void stamp(assay_env *env, bool image)
+static void write_moment(char *to, size_t bytes, time_t at)
 {
 	struct tm tm;
-	time_t at = time_of_capture(image);
 	if (gmtime_r(&at, &tm))
-		strftime(env->captured_at, sizeof env->captured_at, "%Y-%m-%dT%H:%M:%SZ", &tm);
+		strftime(to, bytes, "%Y-%m-%dT%H:%M:%SZ", &tm);
+}
+
+/* Snapshots of what has not changed are the same text but for the block `probe`. Schema 1.1 wants a
+ * moment on top: the one that was given (reproducible-builds.org), else that of no time at all, as
+ * container images have it that are built to be the same. */
+static void stamp(assay_env *env)
+{
+	const char *given = getenv("SOURCE_DATE_EPOCH");
+	int64_t seconds = 0;
+	if (!given || !assay_str_i64(assay_str_of(given), &seconds) || seconds < 0 ||
+	    seconds > LAST_OF_YEAR_9999)
+		seconds = 0;
+	write_moment(env->captured_at, sizeof env->captured_at, (time_t)seconds);
+	write_moment(env->probed_at, sizeof env->probed_at, time(NULL));
 }
 
 /* NUL-separated "NAME=value" of another process as an array like environ. */
@@ -143,7 +149,7 @@ bool assay_env_probe(assay_env *env, const assay_env_opts *opts, assay_err *err)
 			 : c.opts->vars ? "given"
 			 : c.root.host  ? "process"
 					: "none";
-	stamp(env, c.opts->root != NULL);
+	stamp(env);
 	bool ok = use_variables(&c, err);
 	assay_ctx_hide_secrets(&c);
 	c.running = assay_root_is_dir(&c.root, "/sys/class");
