@@ -11,7 +11,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SRC = os.path.join(HERE, "../../src")
-SOURCES = ["py_find.c", "py_walk.c", "py_read.c", "py_code.c", "stacks.c"]
+SOURCES = ["loader.c", "py_find.c", "py_walk.c", "py_read.c", "py_code.c", "stacks.c"]
 LIMIT_NS, LIMIT_DEPTH = 300, 30
 other = {i: str(i) for i in range(60000)}
 

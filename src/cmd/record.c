@@ -219,6 +219,9 @@ static char *config_text(recording *r, const struct args *a)
 	if (r->keep.bytes)
 		text = assay_printf(m, "%s;keep=%" PRId64 ";keep_ns=%" PRId64, text, r->keep.bytes,
 				    r->keep.ns);
+	uint32_t filters = assay_record_filters();
+	if (filters)
+		text = assay_printf(m, "%s;filters=%" PRIu32, text, filters);
 	for (size_t i = 0; i < a->set.n; i++)
 		if (strncmp(a->set.item[i], RINGS, strlen(RINGS)))
 			text = assay_printf(m, "%s;%s", text, a->set.item[i]);

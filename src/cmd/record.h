@@ -49,6 +49,9 @@ struct recording {
 /* Run the command with the recorders' environment and wait for it; false when it cannot be started:
  * the status is then the shell's for that, 126 or 127. */
 bool assay_record_command(recording *r, char **env, assay_err *err);
+/* How many filters of system calls this process is under, when what recording needs is harmless
+ * under them; else 0. */
+uint32_t assay_record_filters(void);
 /* Who reads what we say may go away (2>&1 | head): from now on that ends nothing. */
 void assay_record_survive_pipes(void);
 /* Take over what processes that died left in their rings. */

@@ -46,6 +46,7 @@ static const conf_key keys[] = {
 	KEY("keep_ns", I64, keep_ns),
 	KEY("keep", I64, keep_bytes),
 	KEY("hang", U32, hang_ms),
+	KEY("filters", U32, filters),
 };
 
 static int hex(char c)

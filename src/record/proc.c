@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "record/py.h"
+#include "record/rt.h"
 #include "wire/clock.h"
 #include "wire/wire.h"
 
@@ -249,11 +250,15 @@ int64_t assay_proc_bytes(int pid, uint32_t tid)
 
 bool assay_proc_is_filtered(uint32_t tid)
 {
+	static const char mode[] = "\nSeccomp:\t", filters[] = "\nSeccomp_filters:\t";
 	char text[4096];
-	const char *mode = read_file(text, sizeof text, 0, tid, "status") > 0
-				   ? strstr(text, "\nSeccomp:\t")
-				   : NULL;
-	return !mode || mode[sizeof "\nSeccomp:\t" - 1] != '0';
+	const char *p =
+		read_file(text, sizeof text, 0, tid, "status") > 0 ? strstr(text, mode) : NULL;
+	if (p && p[sizeof mode - 1] == '0')
+		return false;
+	p = p ? strstr(p, filters) : NULL; /* since Linux 5.9 */
+	uint32_t n = p ? (uint32_t)strtoul(p + sizeof filters - 1, NULL, 10) : 0;
+	return !n || n != assay_rt_conf()->filters; /* none is ever taken off */
 }
 
 int64_t assay_proc_cpu(int pid, uint32_t tid)

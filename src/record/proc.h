@@ -28,7 +28,8 @@ bool assay_proc_times(int pid, uint32_t tid, int64_t *cpu, int64_t *delay);
 int64_t assay_proc_cpu(int pid, uint32_t tid);
 /* Bytes read and written so far, from the page cache too; -1 unknown. */
 int64_t assay_proc_bytes(int pid, uint32_t tid);
-/* Are the thread's system calls filtered (seccomp), or is that unknown? */
+/* Are the thread's system calls filtered (seccomp) in a way that `assay record` has not tried, or
+ * is that unknown? Then whatever a program hardly does may be answered with its death. */
 bool assay_proc_is_filtered(uint32_t tid);
 /* Child processes that the thread made. */
 size_t assay_proc_children(int pid, uint32_t tid, int *out, size_t max);

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct iovec;
+
 enum { ASSAY_PY_NONE = 0xffff, ASSAY_PY_TEXT = 1024, ASSAY_PY_DEPTH = 1024 };
 
 typedef struct assay_py_layout {
@@ -42,8 +44,15 @@ typedef struct assay_py_frame {
 typedef bool assay_py_get(int pid, uintptr_t from, void *to, size_t n);
 bool assay_py_plain(int pid, uintptr_t from, void *to, size_t n);
 bool assay_py_safely(int pid, uintptr_t from, void *to, size_t n);
-/* Can memory be read without faulting at all? */
+/* Several pieces at once; false: some could not be read, or not in this way. */
+bool assay_py_gather(int pid, const struct iovec *there, const struct iovec *here, int k);
+/* Can memory be read without faulting at all, by this thread as it is filtered now? That of other
+ * processes? */
 bool assay_py_can_read(void);
+bool assay_py_can_read_others(void);
+/* For a thread whose descriptors are its own: it reads this process's memory through a pipe, as
+ * quickly as by a system call made for it, which a filter may answer with death. */
+void assay_py_keep_pipe(void);
 
 /* py_find.c: the interpreter, proved on the caller's stack. NULL: why not, in `why`, and whether
  * asking again later may help. */

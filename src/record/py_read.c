@@ -2,12 +2,13 @@
 #define _GNU_SOURCE /* process_vm_readv, pipe2 */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "record/proc.h"
 #include "record/py.h"
+#include "record/rt.h"
 
 bool assay_py_plain(int pid, uintptr_t from, void *to, size_t n)
 {
@@ -16,53 +17,110 @@ bool assay_py_plain(int pid, uintptr_t from, void *to, size_t n)
 	return true;
 }
 
+enum { UNKNOWN, SYSCALL, PIPE };
+
+/* Threads may be under filters of their own. */
+static __thread struct {
+	int way;
+	int pipe[2]; /* kept open; 0: none */
+} self;
+
 static bool by_syscall(int pid, uintptr_t from, void *to, size_t n)
 {
 	struct iovec here = {to, n}, there = {(void *)from, n};
 	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)n;
 }
 
-/* A pipe refuses what cannot be read, and no filter of system calls refuses a pipe. Own memory. */
+/* ---- a pipe refuses what cannot be read, and no filter of system calls refuses a pipe ---- */
+
+static bool open_pipe(int ends[2])
+{
+	return pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0;
+}
+
+void assay_py_keep_pipe(void)
+{
+	if (!open_pipe(self.pipe))
+		self.pipe[0] = self.pipe[1] = 0;
+}
+
+/* Emptied after a fault, too: the kernel leaves a place in the pipe behind without a byte in it. */
+static bool through(const int ends[2], const struct iovec *there, const struct iovec *here, int k)
+{
+	size_t n = 0;
+	for (int i = 0; i < k; i++)
+		n += here[i].iov_len;
+	ssize_t in = writev(ends[1], there, k), out = readv(ends[0], here, k);
+	return in == (ssize_t)n && out == in;
+}
+
 static bool by_pipe(uintptr_t from, void *to, size_t n)
 {
 	enum { PIECE = 4096 };
-	int ends[2];
-	bool ok = pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0;
+	int ends[2] = {self.pipe[0], self.pipe[1]};
+	bool kept = ends[1] != 0, ok = kept || open_pipe(ends);
 	if (!ok)
 		return false;
 	for (size_t done = 0; ok && done < n;) {
 		size_t piece = n - done < PIECE ? n - done : PIECE;
-		ok = write(ends[1], (const char *)from + done, piece) == (ssize_t)piece &&
-		     read(ends[0], (char *)to + done, piece) == (ssize_t)piece;
+		ok = through(ends, &(struct iovec){(char *)from + done, piece},
+			     &(struct iovec){(char *)to + done, piece}, 1);
 		done += piece;
 	}
-	close(ends[0]);
-	close(ends[1]);
+	if (!kept) {
+		close(ends[0]);
+		close(ends[1]);
+	}
 	return ok;
 }
 
-enum { UNKNOWN, SYSCALL, PIPE };
+/* ---- */
+
+static int find_way(void)
+{
+	uint64_t probe = 0x5eed, got = 0;
+	return !assay_proc_is_filtered(assay_rt_tid()) &&
+			       by_syscall(getpid(), (uintptr_t)&probe, &got, sizeof got) &&
+			       got == probe
+		       ? SYSCALL
+		       : PIPE;
+}
 
 static int way(void)
 {
-	static _Atomic int known = UNKNOWN;
-	int w = atomic_load_explicit(&known, memory_order_relaxed);
-	if (w == UNKNOWN) {
-		uint64_t probe = 0x5eed, got = 0;
-		w = by_syscall(getpid(), (uintptr_t)&probe, &got, sizeof got) && got == probe
-			    ? SYSCALL
-			    : PIPE;
-		atomic_store_explicit(&known, w, memory_order_relaxed);
-	}
-	return w;
+	if (self.way == UNKNOWN)
+		self.way = find_way();
+	return self.way;
+}
+
+static bool is_own(int pid)
+{
+	return !pid || pid == getpid();
 }
 
 bool assay_py_safely(int pid, uintptr_t from, void *to, size_t n)
 {
 	int saved = errno;
-	bool own = !pid || pid == getpid();
-	bool ok = from && (way() == SYSCALL ? by_syscall(own ? getpid() : pid, from, to, n)
-					    : own && by_pipe(from, to, n));
+	bool own = is_own(pid);
+	bool ok = from && ((own && self.pipe[1]) || way() == PIPE
+				   ? own && by_pipe(from, to, n)
+				   : by_syscall(own ? getpid() : pid, from, to, n));
+	errno = saved;
+	return ok;
+}
+
+bool assay_py_gather(int pid, const struct iovec *there, const struct iovec *here, int k)
+{
+	int saved = errno;
+	bool ok = false;
+	size_t n = 0;
+	for (int i = 0; i < k; i++)
+		n += here[i].iov_len;
+	if (is_own(pid) && self.pipe[1])
+		ok = through(self.pipe, there, here, k);
+	else if (way() == SYSCALL)
+		ok = process_vm_readv(pid ? pid : getpid(), here, (unsigned long)k, there,
+				      (unsigned long)k, 0) == (ssize_t)n;
 	errno = saved;
 	return ok;
 }
@@ -70,5 +128,14 @@ bool assay_py_safely(int pid, uintptr_t from, void *to, size_t n)
 bool assay_py_can_read(void)
 {
 	uint64_t probe = 0x5eed, got = 0;
+	self.way = UNKNOWN;
 	return assay_py_safely(0, (uintptr_t)&probe, &got, sizeof got) && got == probe;
+}
+
+bool assay_py_can_read_others(void)
+{
+	int saved = errno;
+	self.way = find_way();
+	errno = saved;
+	return self.way == SYSCALL;
 }

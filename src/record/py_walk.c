@@ -1,11 +1,9 @@
 /* Stacks. The own thread's by plain loads: only it pushes and pops its frames, and while it is in a
  * call of ours nothing of them changes, GIL or not. Other threads' through reads that cannot fault.
  */
-#define _GNU_SOURCE /* process_vm_readv */
 #include <pthread.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include "record/py.h"
 
@@ -330,8 +328,7 @@ static bool mark_frames(const assay_py *py, int pid, assay_py_frame *f, uint32_t
 			here[i] = (struct iovec){head[i], HEAD};
 			there[i] = (struct iovec){(void *)f[done + i].code, HEAD};
 		}
-		bool all = process_vm_readv(pid ? pid : getpid(), here, k, there, k, 0) ==
-			   (ssize_t)(k * HEAD);
+		bool all = assay_py_gather(pid, there, here, (int)k);
 		for (uint32_t i = 0; i < k; i++) {
 			const assay_py_layout *at = &py->at;
 			uintptr_t own = (uintptr_t)head[i];

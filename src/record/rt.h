@@ -54,7 +54,8 @@ typedef struct assay_rt_config {
 	bool no_children;              /* no samples of child processes */
 	uint32_t sample_us;            /* between looks at threads, default 1000; 0: none */
 	bool no_blas;                  /* leave out matrix products */
-	uint32_t hang_ms;            /* a call, or a step, that takes so long hangs; default 10 s */
+	uint32_t filters; /* of system calls, that `assay record` found harmless; 0: not tried */
+	uint32_t hang_ms; /* a call, or a step, that takes so long hangs; default 10 s */
 	int64_t keep_ns, keep_bytes; /* a flight recorder keeps so much; bytes 0: it is none, ns 0:
 					any time */
 } assay_rt_config;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "record/conf.h"
+#include "record/proc.h"
 #include "record/py.h"
 #include "record/rt_state.h"
 #include "wire/clock.h"
@@ -63,6 +64,8 @@ static void close_copies(void)
 bool assay_rt_own_table(void)
 {
 	enum { UNSHARE = 2 }; /* CLOSE_RANGE_UNSHARE, Linux 5.9 */
+	if (assay_proc_is_filtered(assay_rt_tid()))
+		return false;
 	if (syscall(SYS_close_range, 0u, ~0u, UNSHARE) < 0) {
 		if (unshare(CLONE_FILES) < 0)
 			return false;
@@ -71,6 +74,7 @@ bool assay_rt_own_table(void)
 	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	while (fd >= 0 && fd < 2)
 		fd = dup(fd);
+	assay_py_keep_pipe();
 	return true;
 }
 

@@ -89,6 +89,7 @@ static struct {
 	uint32_t tid_at;      /* in the C library's record of a thread, its number; 0 unknown */
 	uint64_t dropped;
 	bool own_table; /* descriptors of ours are none of the program's */
+	bool blind;     /* memory of other processes cannot be read */
 	bool no_proc;   /* /proc is hidden: threads are there and it has nothing of them */
 } sm;
 
@@ -600,7 +601,7 @@ static void look_at_child(int pid, int64_t now)
 	seen *t = seen_of(pid, (uint32_t)pid);
 	if (!t)
 		return;
-	python child = {.py = &t->py, .ts = find_state(t, now)};
+	python child = {.py = &t->py, .ts = sm.blind ? 0 : find_state(t, now)};
 	if (child.ts) {
 		child.gil = read_gil(&t->py, pid);
 		child.gil.tid = child.gil.holder == child.ts ? (uint32_t)pid : 0;
@@ -614,6 +615,8 @@ static void look_at_children(int64_t now)
 		return;
 	sm.child_looked = now;
 	list_children(now);
+	if (sm.child_n)
+		sm.blind = !assay_py_can_read_others();
 	for (size_t i = 0; i < sm.child_n; i++)
 		look_at_child(sm.child[i], now);
 }
@@ -757,8 +760,11 @@ void assay_samples_stop(void)
 		return;
 	assay_stacks_free(sm.stacks);
 	sm.stacks = NULL;
-	if (sm.no_proc && assay_rt_bulk_open()) {
-		assay_rt_meta("samples.without", "system calls and files: /proc is hidden");
+	const char *without = sm.no_proc ? "system calls and files: /proc is hidden"
+			      : sm.blind ? "stacks of child processes: process_vm_readv is refused"
+					 : NULL;
+	if (without && assay_rt_bulk_open()) {
+		assay_rt_meta("samples.without", without);
 		assay_rt_bulk_close();
 	}
 	if (sm.dropped)

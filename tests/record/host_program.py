@@ -472,6 +472,23 @@ def workers():
     launch()
 
 
+def forbidden():
+    """The same, but all threads are killed from now on for calls of the system that the variable names."""
+    import struct
+    calls = [int(c) for c in os.environ["FORBIDDEN"].split()]
+    code = struct.pack("HBBI", 0x20, 0, 0, 0)  # the number of the call
+    for i, call in enumerate(calls):
+        code += struct.pack("HBBI", 0x15, len(calls) - i, 0, call)
+    code += struct.pack("HBBI", 0x06, 0, 0, 0x7fff0000) + struct.pack("HBBI", 0x06, 0, 0, 0x80000000)  # allow, kill
+    kept = ctypes.create_string_buffer(code)
+    program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(kept)))
+    libc, seccomp = ctypes.CDLL(None, use_errno=True), 317 if os.uname().machine == "x86_64" else 277
+    launch()
+    if libc.prctl(38, 1, 0, 0, 0) or libc.syscall(seccomp, 1, 1, program):
+        raise OSError(ctypes.get_errno())
+    workers()
+
+
 def in_worker(seconds):
     spin(seconds)
 

@@ -232,7 +232,9 @@ def an_event_loop_sleeps_or_waits_before_the_line_that_goes_on(python):
     enough(not {("host_lock", LINES["when time is up"]), ("host_sleep", LINES["when something came"])} & lines, lines)
 
 
-READV, PERF = (310, 298) if os.uname().machine == "x86_64" else (270, 241)  # process_vm_readv, perf_event_open
+READV, PERF, UNSHARE = (310, 298, 272) if os.uname().machine == "x86_64" else (270, 241, 97)  # process_vm_readv, perf_event_open
+CLOSE_RANGE = 436
+UNUSUAL = (READV, PERF, UNSHARE, CLOSE_RANGE)
 
 
 def refuse(call, how):
@@ -250,11 +252,27 @@ def a_filter_of_system_calls_takes_the_samples_stacks_or_nothing(python):
     enough(sum(s["count"] for s, stack in r.samples() if stack) > 10, "no samples with stacks through the pipe")
 
 
-def perf_events_that_are_forbidden_on_pain_of_death_are_not_asked_for(python):
+def calls_that_are_forbidden_on_pain_of_death_are_not_made(python):
     os.environ["NATIVE_LIBRARY"] = native_library([])
-    r = Recording(python, "natives", wrap=refuse(PERF, "kill"))
+    r = Recording(python, "natives", wrap=[word for call in UNUSUAL for word in refuse(call, "kill")])
     check_stacks(r)
     enough(any(s["native"] for s in r.main.rows["SAMPLE"]), "blocked threads need no perf events")
+    enough(sum(s["count"] for s, stack in r.samples() if stack) > 10, "no samples with stacks through the pipe")
+
+
+def nor_are_those_that_the_program_forbids_later(python):
+    os.environ["FORBIDDEN"] = " ".join(map(str, UNUSUAL))
+    r = Recording(python, "forbidden")
+    check_stacks(r)
+    enough(seen_at(r, "for the worker") >= 1, "no samples of the parent")
+    assert not [s for s, stack in r.samples() if s["pid"] and stack], "memory of a child was read"
+    assert r.meta.get("samples.without", "").startswith("stacks of child processes"), r.meta
+
+
+def filters_that_the_recording_itself_lives_under_take_nothing(python):
+    r = Recording(python, "workers", wrap=refuse(0xffff, errno.EPERM))
+    check_stacks(r)
+    enough([s for s, stack in r.samples() if s["pid"] and any(f[2] == LINES["in the worker"] for f in stack)], "no stack of the child")
 
 
 def most_memory_that_may_be_locked_is_left_to_the_program(python):
@@ -433,7 +451,8 @@ class Skip(Exception):
 
 
 TESTS = [without_proc_stacks_stay_and_the_run_says_what_is_missing, a_filter_of_system_calls_takes_the_samples_stacks_or_nothing,
-         perf_events_that_are_forbidden_on_pain_of_death_are_not_asked_for, most_memory_that_may_be_locked_is_left_to_the_program,
+         calls_that_are_forbidden_on_pain_of_death_are_not_made,
+         nor_are_those_that_the_program_forbids_later, filters_that_the_recording_itself_lives_under_take_nothing, most_memory_that_may_be_locked_is_left_to_the_program,
          stacks_of_greenlets_are_their_own,
          stacks_below_an_event_loop_that_switches_are_their_own, frames_that_switch_under_the_sampler_are_never_mixed_up,
          a_program_that_ends_at_once_is_recorded_whole,

@@ -186,7 +186,14 @@ def the_writer_has_no_file_of_the_program_and_the_program_none_of_its():
     for case in ("table", "table unshared"):
         said, c, rings = write(case)
         whole(said, c)
-        eq((case, said["here"], said["null"], said["there"] <= 6), (case, 23, 3, True))
+        eq((case, said["here"], said["null"], said["there"] <= 8), (case, 23, 3, True))
+
+
+@test
+def memory_is_read_through_a_pipe_again_and_again():
+    said, c, rings = write("reads")
+    whole(said, c)
+    eq(said["wrong"], 0)
 
 
 @test

@@ -532,6 +532,34 @@ static void with_symbols(void)
 	printf("symbols %d ", 36 * PAGE / SHORT);
 }
 
+/* Memory that is there and that is not, through a pipe that stays open: each read that failed
+ * leaves room for the next. */
+static void with_reads(void)
+{
+	enum { PAGE = 4096, TIMES = 200 };
+	static char got[3 * PAGE];
+	char *p = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int wrong = 0;
+	munmap(p + 2 * PAGE, PAGE);
+	assay_py_keep_pipe();
+	for (int i = 0; i < TIMES; i++) {
+		struct iovec there[] = {{p, 100}, {p + PAGE, PAGE}},
+			     here[] = {{got, 100}, {got + 100, PAGE}};
+		memset(p, i, 2 * PAGE);
+		wrong += assay_py_safely(0, (uintptr_t)p + 2 * PAGE, got, PAGE);
+		wrong += assay_py_safely(0, (uintptr_t)p + PAGE, got, 2 * PAGE);
+		wrong += assay_py_safely(0, (uintptr_t)p + 2 * PAGE - 8, got, 16);
+		wrong += !assay_py_safely(0, (uintptr_t)p, got, 2 * PAGE) ||
+			 memcmp(got, p, 2 * PAGE) != 0;
+		wrong += !assay_py_gather(0, there, here, 2) || memcmp(got, p, 100 + PAGE) != 0;
+		there[1].iov_base = p + 2 * PAGE;
+		wrong += assay_py_gather(0, there, here, 2);
+		there[0].iov_base = p + 2 * PAGE;
+		wrong += assay_py_gather(0, there, here, 2);
+	}
+	printf("wrong %d ", wrong);
+}
+
 /* Files of the program stay its own, and the writer has none of them. */
 static void with_its_own_table(void)
 {
@@ -612,6 +640,7 @@ static const struct {
 	{"symbols", with_symbols, 0, 0},
 	{"no room at first", NULL, 0, -1},
 	{"no room at all", NULL, 0, -2},
+	{"reads", with_reads, 0, 0},
 	{"table", with_its_own_table, 0, 0},
 	{"table unshared", with_its_own_table, 1, 0},
 	{"table shared", without_its_own_table, 2, 0},
