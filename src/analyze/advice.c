@@ -236,9 +236,12 @@ static void look_at(struct finder *f, uint32_t part)
 	int whole = needless(f, call);
 	bool eager = f->t->op_call.flags[call] & (ASSAY_OP_EAGER | ASSAY_OP_SCORES),
 	     matrix = assay_is_matrix(f->t->op_shape.class[shape]);
+	bool wide = !matrix || f->t->op_shape.math[shape] == ASSAY_MATH_FP64;
+	/* a fused kernel has no products whose type could be another */
 	add_call(f,
-		 !matrix || f->t->op_shape.math[shape] == ASSAY_MATH_FP64 ? ASSAY_ADVICE_FP64
-									  : ASSAY_ADVICE_FP32,
+		 wide    ? ASSAY_ADVICE_FP64
+		 : eager ? ASSAY_ADVICE_EAGER
+			 : ASSAY_ADVICE_FP32,
 		 call, p->precision[part]);
 	add_call(f, eager ? ASSAY_ADVICE_EAGER : ASSAY_ADVICE_CHAIN, call, p->unfused[part]);
 	f->found[eager ? ASSAY_ADVICE_EAGER : ASSAY_ADVICE_CHAIN].gone += p->goes[part];
@@ -377,6 +380,8 @@ TEST(no_time_is_reported_twice)
 		 500, 40, 0},
 		{"aten::_softmax", "[[2, 2]]", "[\"float\"]", ASSAY_WORK_SOFTMAX, ASSAY_OP_EAGER, 0,
 		 0, 0, 90},
+		{"aten::bmm", "[[1, 2, 2], [1, 2, 2]]", "[\"float\", \"float\"]", ASSAY_WORK_GEMM,
+		 ASSAY_OP_SCORES, 3, 70, 0, 80},
 		{"aten::copy_", "[[2, 2], [2, 2]]", "[\"float\", \"c10::Half\"]", ASSAY_WORK_MOVE,
 		 0, 60, 0, 5, 7},
 		{"aten::_foreach_mul_", "[[]]", "[\"TensorList\"]", ASSAY_WORK_OPTIMIZER, 0, 30, 0,
@@ -408,8 +413,13 @@ TEST(no_time_is_reported_twice)
 		counted += assay_advice_total(&found.p[i]);
 		if (!strcmp(found.p[i].id, "cast_storm"))
 			CHECK_EQ(found.p[i].compute, 65);
+		if (!strcmp(found.p[i].id, "eager_attention"))
+			CHECK_EQ(found.p[i].compute, 90 + 70 + 80);
+		if (!strcmp(found.p[i].id, "fp32_matmul"))
+			CHECK_EQ(found.p[i].compute, 500);
 	}
-	CHECK_EQ(counted, 500 + 40 + 90 + 65 + 7 + 20); /* of two passes the longer remains */
+	CHECK_EQ(counted,
+		 500 + 40 + 90 + 70 + 80 + 65 + 7 + 20); /* of two passes the longer remains */
 	CHECK(counted <= all);
 	assay_vec_free(&found);
 	assay_run_free(run);

@@ -103,11 +103,6 @@ static void weigh(const assay_run *run, const assay_find_ctx *c, const assay_adv
 	f->most = (int64_t)(share * (double)(v->most + v->gaps));
 }
 
-static bool is_advice(const char *id, int advice)
-{
-	return !strcmp(id, assay_advice_name[advice]);
-}
-
 static void add_advice(const assay_run *run, const assay_find_ctx *c, const assay_advice *v)
 {
 	const double by_name_only = 0.8;
@@ -122,31 +117,6 @@ static void add_advice(const assay_run *run, const assay_find_ctx *c, const assa
 	assay_finding_add(c, &f);
 }
 
-static bool is_in_attention(const assay_found *f)
-{
-	static const int of_it[] = {ASSAY_ADVICE_FP32, ASSAY_ADVICE_CASTS, ASSAY_ADVICE_LAYOUT};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(of_it); i++)
-		if (is_advice(f->id, of_it[i]))
-			return true;
-	return false;
-}
-
-/* A line that does all of an attention in pieces is one call, and its products, casts and layouts
- * go with it: a fused kernel has none of them. */
-static void join_attention(const assay_find_ctx *c)
-{
-	assay_found *whole = assay_found_with_id(c, assay_advice_name[ASSAY_ADVICE_EAGER]);
-	if (!whole || !whole->where.file)
-		return;
-	for (assay_found *f = NULL; (f = assay_found_next(c, f));)
-		if (is_in_attention(f) && assay_where_is_line(&f->where, &whole->where)) {
-			f->follows = whole->id;
-			whole->saved += f->saved;
-			whole->least += whole->least ? f->saved : 0;
-			whole->most += whole->most ? f->saved : 0;
-		}
-}
-
 static void find_compute(assay_run *run, const assay_find_ctx *c)
 {
 	assay_advices advice = {0};
@@ -157,7 +127,6 @@ static void find_compute(assay_run *run, const assay_find_ctx *c)
 		if ((double)assay_advice_total(&advice.p[i]) >=
 		    assay_worth_saying * (double)c->whole)
 			add_advice(run, c, &advice.p[i]);
-	join_attention(c);
 	assay_vec_free(&advice);
 }
 
@@ -181,25 +150,5 @@ TEST(the_pace_of_launches_is_without_what_the_program_does_between_them)
 	CHECK_EQ(usual_pace(run, &c), 10);
 	assay_order_free(&order);
 	assay_run_free(run);
-	return 0;
-}
-
-TEST(what_one_line_of_attention_does_goes_with_it)
-{
-	assay_arena scratch = {0};
-	struct assay_found_list list = {.found = {0}};
-	assay_find_ctx c = {.list = &list, .scratch = &scratch};
-	const assay_where here = {.file = "net.py", .function = "forward", .line = 7},
-			  there = {.file = "net.py", .function = "forward", .line = 8};
-	assay_finding_add(&c, &(assay_found){.id = "fp32_matmul", .saved = 30, .where = here});
-	assay_finding_add(&c, &(assay_found){.id = "eager_attention", .saved = 50, .where = here});
-	assay_finding_add(&c, &(assay_found){.id = "layout_copies", .saved = 5, .where = there});
-	assay_finding_add(&c, &(assay_found){.id = "gemm_shape", .saved = 5, .where = here});
-	join_attention(&c);
-	CHECK_EQ(list.found.p[1].saved, 80);
-	CHECK(list.found.p[0].follows && !strcmp(list.found.p[0].follows, "eager_attention"));
-	CHECK(!list.found.p[2].follows && !list.found.p[3].follows);
-	assay_vec_free(&list.found);
-	assay_arena_free(&scratch);
 	return 0;
 }

@@ -368,8 +368,39 @@ static bool passes_on(const struct useful *u, uint32_t first, uint32_t softmax, 
 	return !scores || (made && taken);
 }
 
-/* Attention in pieces: a product, a softmax with what stands around it, a product. The fused kernel
- * has none of what is between. */
+static void part_of_attention(struct useful *u, uint32_t call)
+{
+	u->kept[call] = 0;
+	u->goes[call] = true;
+	u->t->op_call.flags[call] |= ASSAY_OP_EAGER;
+}
+
+/* Does that copy hand a product its operand, or take its result, in a layout or a wider type that
+ * no fused kernel asks for? */
+static bool serves_product(const struct useful *u, uint32_t copy, uint32_t product, bool before)
+{
+	const assay_op_shape_table *s = &u->t->op_shape;
+	uint32_t shape = u->t->op_call.shape[copy];
+	double read = s->bytes[shape] - s->written[shape];
+	bool widens = before ? s->written[shape] > read : s->written[shape] < read;
+	if (track_of(u, copy) != track_of(u, product) || !is_known(u, shape) ||
+	    !(u->copies[shape] == ASSAY_COPY_CHANGES_TYPE
+		      ? widens
+		      : before && u->copies[shape] == ASSAY_COPY_CHANGES_LAYOUT))
+		return false;
+	assay_arena a = {0};
+	assay_op_args args;
+	assay_product p = assay_shape_product(u->run, u->t->op_call.shape[product], &a);
+	const assay_tensor *to =
+		assay_shape_args(u->run, shape, &a, &args) ? assay_arg_tensor(&args, 0) : NULL;
+	double n = to ? assay_tensor_elements(to) : 0;
+	assay_arena_free(&a);
+	return before ? n == p.batch * p.m * p.k || n == p.batch * p.k * p.n
+		      : n == p.batch * p.m * p.n;
+}
+
+/* Attention in pieces: a product, a softmax with what stands around it, a product, with copies for
+ * the first one and of the last one's result. The fused kernel has none of what is between. */
 static size_t fuse_attention(struct useful *u, const rows *r, size_t first)
 {
 	const assay_op_shape_table *s = &u->t->op_shape;
@@ -385,11 +416,12 @@ static size_t fuse_attention(struct useful *u, const rows *r, size_t first)
 	if (!softmax || i >= r->n || !is_product(u, r->p[i]) ||
 	    !passes_on(u, r->p[first], r->p[softmax], r->p[i]))
 		return first;
-	for (size_t k = first + 1; k < i; k++) {
-		u->kept[r->p[k]] = 0;
-		u->goes[r->p[k]] = true;
-		u->t->op_call.flags[r->p[k]] |= ASSAY_OP_EAGER;
-	}
+	for (size_t k = first + 1; k < i; k++)
+		part_of_attention(u, r->p[k]);
+	for (size_t k = first; k-- > 0 && serves_product(u, r->p[k], r->p[first], true);)
+		part_of_attention(u, r->p[k]);
+	if (i + 1 < r->n && serves_product(u, r->p[i + 1], r->p[i], false))
+		part_of_attention(u, r->p[i + 1]);
 	u->t->op_call.flags[r->p[first]] |= ASSAY_OP_SCORES;
 	u->t->op_call.flags[r->p[i]] |= ASSAY_OP_SCORES;
 	return i;
@@ -665,6 +697,55 @@ TEST(a_softmax_of_something_else_between_products_is_no_attention)
 		CHECK_EQ(!!(t->op_call.flags[1] & ASSAY_OP_EAGER), cases[i].attention);
 		assay_run_free(run);
 	}
+	return 0;
+}
+
+/* A copy before two products around a softmax, of as much as the first one reads. */
+static bool copy_is_of_attention(const char *dims, const char *strides, const char *types,
+				 double read, double written)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_rates r = {.name = "x", .bandwidth = 1e12};
+	int64_t part[ASSAY_USEFUL_PARTS_COUNT];
+	r.peak[ASSAY_MATH_FP32] = 1e13;
+	assay_hand_host(run, ASSAY_HOST_OP, "model", 0, 1);
+	uint32_t s = add_hand_call(run, ASSAY_WORK_MOVE, ASSAY_MATH_FP32, 0, read + written, 5000);
+	t->op_shape.name[s] = assay_sid_of(run, "aten::copy_");
+	t->op_shape.dims[s] = assay_sid_of(run, dims);
+	t->op_shape.strides[s] = assay_sid_of(run, strides);
+	t->op_shape.types[s] = assay_sid_of(run, types);
+	t->op_shape.written[s] = written;
+	add_hand_call(run, ASSAY_WORK_GEMM, ASSAY_MATH_FP32, 1e8, 1, 20000);
+	s = add_hand_call(run, ASSAY_WORK_SOFTMAX, ASSAY_MATH_FP32, 1, 1e6, 9000);
+	t->op_shape.dims[s] = assay_sid_of(run, "[[64, 64], [], []]");
+	t->op_shape.types[s] = assay_sid_of(run, "[\"float\", \"Scalar\", \"Scalar\"]");
+	add_hand_call(run, ASSAY_WORK_GEMM, ASSAY_MATH_FP32, 1e8, 1, 20000);
+	for (uint32_t k = 0; k < t->op_shape.n; k++)
+		t->op_shape.bound_ns[k] =
+			assay_bound_of(&r, t->op_shape.flops[k], t->op_shape.bytes[k],
+				       t->op_shape.math[k], &t->op_shape.bound[k]);
+	const assay_window w = {.device = 0, .to = 54000, .compute = 54000};
+	assay_useful(run, &r, &w);
+	assay_useful_sums(run, &w, part);
+	bool of_it = t->op_call.flags[0] & ASSAY_OP_EAGER;
+	of_it = of_it && t->call_part.unfused[0] == 5000;
+	assay_run_free(run);
+	return of_it;
+}
+
+TEST(copies_for_the_products_of_an_attention_in_pieces_go_with_it)
+{
+	static const char *const same = "[[64, 64], [64, 64]]",
+				 *const floats = "[\"float\", \"float\"]",
+				 *const turned = "[[64, 1], [1, 64]]",
+				 *const straight = "[[64, 1], [64, 1]]";
+	CHECK(copy_is_of_attention(same, turned, floats, 16384, 16384));
+	CHECK(!copy_is_of_attention(same, straight, floats, 16384, 16384));
+	CHECK(!copy_is_of_attention("[[64, 32], [64, 32]]", turned, floats, 8192, 8192));
+	CHECK(copy_is_of_attention(same, straight, "[\"float\", \"c10::Half\"]", 8192, 16384));
+	/* autocast's casts to the narrow type stay */
+	CHECK(!copy_is_of_attention(same, straight, "[\"c10::Half\", \"float\"]", 16384, 8192));
 	return 0;
 }
 
