@@ -94,13 +94,46 @@ struct compute {
 
 /* Share of its bound that a shape must not be above. Of what is estimated, no attention kernel
  * reaches four fifths of the peak. */
-static double most_believed(const assay_op_shape_table *s, uint32_t shape)
+static double most_believed(const struct compute *c, uint32_t shape)
 {
+	const assay_op_shape_table *s = &c->t->op_shape;
+	const double counted = 1.02;
 	bool guess = s->flags[shape] & ASSAY_OP_ESTIMATED;
-	return guess && s->class[shape] == ASSAY_WORK_ATTENTION &&
-			       s->bound[shape] == ASSAY_BOUND_COMPUTE
+	if (s->bound[shape] != ASSAY_BOUND_COMPUTE)
+		return counted;
+	return guess && s->class[shape] == ASSAY_WORK_ATTENTION
 		       ? 0.8
-		       : 1.02;
+		       : counted * fmax(1, c->rates.faster);
+}
+
+/* Fused attention of fp32 data makes each product of three in tf32 (CUTLASS's OpMultiplyAddFastF32,
+ * from sm_80 on). */
+static bool is_thrice_tf32(const struct compute *c, uint32_t shape)
+{
+	const assay_op_shape_table *s = &c->t->op_shape;
+	uint32_t gpu =
+		s->call[shape] == ASSAY_NO_ROW ? ASSAY_NO_ROW : c->t->op_call.gpu[s->call[shape]];
+	assay_str name =
+		gpu == ASSAY_NO_ROW ? (assay_str){0} : assay_text(c->run, c->t->gpu.name[gpu]);
+	return s->class[shape] == ASSAY_WORK_ATTENTION && s->math[shape] == ASSAY_MATH_FP32 &&
+	       assay_str_find(name, "fmha_cutlass") >= 0 && assay_str_find(name, "_f32_") >= 0 &&
+	       assay_str_find(name, "_sm80") >= 0;
+}
+
+/* Operations a second of its type; 0: the device has none, or not known. */
+static double peak_of(const struct compute *c, uint32_t shape)
+{
+	double peak = c->rates.peak[c->t->op_shape.math[shape]];
+	return is_thrice_tf32(c, shape) ? fmax(peak, c->rates.peak[ASSAY_MATH_TF32] / 3) : peak;
+}
+
+static double bound_at(struct compute *c, uint32_t shape, double peak)
+{
+	assay_op_shape_table *s = &c->t->op_shape;
+	double usual = c->rates.peak[s->math[shape]],
+	       share = usual > 0 && peak > 0 ? usual / peak : 1;
+	return assay_bound_of(&c->rates, s->flops[shape] * share, s->bytes[shape], s->math[shape],
+			      &s->bound[shape]);
 }
 
 /* Winograd's convolutions multiply less than the products that are counted: a 3 x 3 filter on tiles
@@ -138,19 +171,20 @@ static void set_bound(struct compute *c, uint32_t shape)
 	double mean = (double)s->busy[shape] / (double)s->calls[shape];
 	if (isnan(s->flops[shape]))
 		return;
-	double least = assay_bound_of(&c->rates, s->flops[shape], s->bytes[shape], s->math[shape],
-				      &s->bound[shape]);
+	double least = bound_at(c, shape, peak_of(c, shape)),
+	       narrow = assay_rates_narrow(&c->rates, (assay_math)s->math[shape]);
 	if (!isnan(least) && least > mean && s->bound[shape] == ASSAY_BOUND_MEMORY &&
 	    1e9 * (s->bytes[shape] - c->rates.cache) <= c->rates.bandwidth * mean)
 		least = mean;
+	if (least > most_believed(c, shape) * mean && narrow > peak_of(c, shape))
+		least = bound_at(c, shape, narrow);
 	if (least > mean && is_transformed(c, shape))
-		least = assay_bound_of(&c->rates, s->flops[shape] / FEWEST_PRODUCTS,
-				       s->bytes[shape], s->math[shape], &s->bound[shape]);
+		least = bound_at(c, shape, FEWEST_PRODUCTS * peak_of(c, shape));
 	s->bound_ns[shape] = least;
 	double fastest = assay_rates_fastest((assay_math)s->math[shape]);
 	if (isnan(least) && fastest > 0)
 		least = 1e9 * s->flops[shape] / fastest;
-	if (least > most_believed(s, shape) * mean) {
+	if (least > most_believed(c, shape) * mean) {
 		bool guessed = s->flags[shape] & ASSAY_OP_ESTIMATED;
 		s->flags[shape] |= ASSAY_OP_OVER_PEAK;
 		if (guessed)
@@ -206,8 +240,7 @@ static void add_call(const struct compute *c, struct sums *s, uint32_t call)
 	s->bytes += o->bytes[shape];
 	if (!assay_is_matrix(o->class[shape]))
 		return;
-	double peak = c->rates.peak[o->math[shape]],
-	       seconds = peak > 0 ? o->flops[shape] / peak : 0;
+	double peak = peak_of(c, shape), seconds = peak > 0 ? o->flops[shape] / peak : 0;
 	s->matrix += o->flops[shape];
 	if (c->t->op_call.flags[call] & ASSAY_OP_RECOMPUTED)
 		s->at_peak_again += seconds;
@@ -603,5 +636,49 @@ TEST(convolutions_in_tiles_may_be_faster_than_their_products)
 	CHECK(t->op_shape.bound_ns[0] == 250000 && !t->op_shape.flags[0]);
 	CHECK(t->op_shape.flags[1] == ASSAY_OP_OVER_PEAK && t->warning.n == 1);
 	assay_run_free(run);
+	return 0;
+}
+
+/* One call of 1e9 operations by that kernel. */
+static uint8_t flags_of(const assay_rates *rates, uint8_t class, uint8_t math, const char *kernel,
+			int64_t ns, double *bound)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	const struct compute c = {.run = run, .t = t, .rates = *rates};
+	uint32_t shape = assay_add(t, ASSAY_T_op_shape), call = assay_add(t, ASSAY_T_op_call);
+	t->op_call.shape[call] = shape;
+	t->op_call.gpu[call] = assay_hand_gpu(run, kernel, 0, ns, ASSAY_NO_ROW);
+	t->op_shape.call[shape] = call;
+	t->op_shape.class[shape] = class;
+	t->op_shape.math[shape] = math;
+	t->op_shape.calls[shape] = 1;
+	t->op_shape.busy[shape] = ns;
+	t->op_shape.flops[shape] = 1e9;
+	t->op_shape.bytes[shape] = 1;
+	set_bound((struct compute *)&c, shape);
+	*bound = t->op_shape.bound_ns[shape];
+	uint8_t flags = t->op_shape.flags[shape];
+	assay_run_free(run);
+	return flags;
+}
+
+TEST(devices_may_be_faster_than_their_sheet_but_not_much)
+{
+	static const char product[] = "ampere_h16816gemm_128x128",
+			  fused[] = "fmha_cutlassF_f32_aligned_64x64_rf_sm80(...)";
+	assay_rates r = {.name = "x", .bandwidth = 1e12, .faster = 1.25};
+	double bound;
+	r.peak[ASSAY_MATH_FP32] = r.peak[ASSAY_MATH_FP16] = r.peak[ASSAY_MATH_BF16] = 1e12;
+	r.peak[ASSAY_MATH_TF32] = 12e12;
+	r.peak[ASSAY_MATH_INT8] = 4e12; /* sums in fp16: fp16 at 2 */
+	const uint8_t gemm = ASSAY_WORK_GEMM, attention = ASSAY_WORK_ATTENTION;
+	CHECK(!flags_of(&r, gemm, ASSAY_MATH_BF16, product, 800000, &bound) && bound == 1e6);
+	CHECK(flags_of(&r, gemm, ASSAY_MATH_BF16, product, 700000, &bound) == ASSAY_OP_OVER_PEAK);
+	CHECK(!flags_of(&r, gemm, ASSAY_MATH_FP16, product, 500000, &bound) && bound == 5e5);
+	CHECK(flags_of(&r, gemm, ASSAY_MATH_FP16, product, 350000, &bound) == ASSAY_OP_OVER_PEAK);
+	CHECK(!flags_of(&r, attention, ASSAY_MATH_FP32, fused, 500000, &bound) && bound == 25e4);
+	CHECK(flags_of(&r, attention, ASSAY_MATH_FP32, "sm70", 500000, &bound) ==
+	      ASSAY_OP_OVER_PEAK);
 	return 0;
 }

@@ -191,7 +191,7 @@ static uint8_t usual_but_double(const struct useful *u)
 
 /* The cheaper type that a call could have used: the half type that most matrix work of the run
  * uses, or tf32 where the device has it, else what half type it has; of double precision what the
- * others use. Never further than that. */
+ * others use. Never further than that. No fused attention has a switch for tf32. */
 static uint8_t cheaper(const struct useful *u, uint32_t shape)
 {
 	const assay_op_shape_table *s = &u->t->op_shape;
@@ -207,6 +207,8 @@ static uint8_t cheaper(const struct useful *u, uint32_t shape)
 	uint8_t other = math == ASSAY_MATH_FP64 ? usual_but_double(u)
 			: mostly_half           ? half_type
 						: assay_rates_beside_fp32(u->rates->peak);
+	if (s->class[shape] == ASSAY_WORK_ATTENTION && other == ASSAY_MATH_TF32)
+		return math;
 	return u->rates->peak[other] > u->rates->peak[math] ? other : math;
 }
 
@@ -812,6 +814,26 @@ TEST(traffic_in_double_is_dear_beside_products_in_other_types)
 		CHECK_EQ(saved_of_types(cases[i].name, cases[i].types, cases[i].product,
 					cases[i].beside),
 			 cases[i].saved);
+	return 0;
+}
+
+TEST(fused_attention_has_no_switch_for_tf32)
+{
+	for (int i = 0; i < 2; i++) {
+		assay_run *run = assay_run_new();
+		assay_tables *t = &run->part.t;
+		assay_rates r = {.name = "x", .bandwidth = 1e12};
+		const assay_window w = {.device = 0, .to = 104000, .compute = 104000};
+		r.peak[ASSAY_MATH_FP32] = 1e13;
+		r.peak[ASSAY_MATH_TF32] = 1e14;
+		assay_hand_host(run, ASSAY_HOST_OP, "op", 0, 1);
+		add_hand_call(run, i ? ASSAY_WORK_ATTENTION : ASSAY_WORK_GEMM, ASSAY_MATH_FP32, 1e9,
+			      1, 104000);
+		t->op_shape.bound_ns[0] = 100000;
+		assay_useful(run, &r, &w);
+		CHECK_EQ(t->call_part.precision[0], i ? 0 : 90000);
+		assay_run_free(run);
+	}
 	return 0;
 }
 
