@@ -10,6 +10,7 @@
 #include "analyze/order.h"
 #include "base/compare.h"
 #include "base/sort.h"
+#include "names/syncs.h"
 
 static const uint32_t none = UINT32_MAX; /* no event, node or edge */
 
@@ -376,6 +377,11 @@ static uint32_t call_of(const struct graph *g, uint64_t corr)
 	return corr ? assay_map_get(&g->call_of, corr) : ASSAY_NO_ROW;
 }
 
+static assay_sync sync_of(const struct graph *g, uint32_t i)
+{
+	return assay_sync_of(assay_text(g->run, g->run->part.t.sync.name[i]));
+}
+
 static void handle_event(struct graph *g, struct device_walk *w, uint32_t i, uint32_t call)
 {
 	const assay_tables *t = &g->run->part.t;
@@ -389,7 +395,7 @@ static void handle_event(struct graph *g, struct device_walk *w, uint32_t i, uin
 				      start_of(g, t->host.ts[record]));
 	if (from == ASSAY_NO_ROW)
 		return;
-	if (assay_str_is(assay_text(g->run, t->sync.name[i]), "Event Sync")) {
+	if (sync_of(g, i) == ASSAY_SYNC_EVENT) {
 		if (g->of_gpu[from] != none && g->of_host[call] != none)
 			add_edge(g, 2 * g->of_gpu[from] + 1, 2 * g->of_host[call] + 1,
 				 SYNC_DEPENDENCY, true);
@@ -404,15 +410,15 @@ static void handle_event(struct graph *g, struct device_walk *w, uint32_t i, uin
 static void handle_sync(struct graph *g, struct device_walk *w, uint32_t i)
 {
 	const assay_tables *t = &g->run->part.t;
-	assay_str name = assay_text(g->run, t->sync.name[i]);
+	assay_sync sync = sync_of(g, i);
 	uint32_t call = call_of(g, t->sync.corr[i]);
 	if (call == ASSAY_NO_ROW)
 		return;
-	if (assay_str_is(name, "Stream Wait Event") || assay_str_is(name, "Event Sync")) {
+	if (sync == ASSAY_SYNC_STREAM_WAIT || sync == ASSAY_SYNC_EVENT) {
 		handle_event(g, w, i, call);
 		return;
 	}
-	bool all = assay_str_is(name, "Context Sync");
+	bool all = sync == ASSAY_SYNC_CONTEXT;
 	for (size_t k = 0; k < w->last.n && g->of_host[call] != none; k++)
 		if (w->last.p[k].node != none &&
 		    (all || w->last.p[k].stream == t->track.tid[t->sync.track[i]]))
@@ -454,7 +460,7 @@ static uint32_t *order_device(struct graph *g, size_t *n)
 		}
 	for (uint32_t i = 0; i < t->sync.n; i++) {
 		uint32_t call = call_of(g, t->sync.corr[i]);
-		bool wait = assay_str_is(assay_text(g->run, t->sync.name[i]), "Stream Wait Event");
+		bool wait = sync_of(g, i) == ASSAY_SYNC_STREAM_WAIT;
 		bool in = call != ASSAY_NO_ROW && host_in(g, call);
 		if (t->sync.found[i] || !is_mine(g, t->sync.track[i]) || (!in && !wait))
 			continue;

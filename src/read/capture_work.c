@@ -2,6 +2,7 @@
 #include "read/capture.h"
 
 #include "base/demangle.h"
+#include "names/syncs.h"
 #include "read/copy_name.h"
 #include "read/rocprof.h"
 
@@ -96,17 +97,20 @@ void assay_capture_graph(capture *c, const any_record *r)
 	add_gpu(c, ASSAY_GPU_KERNEL, &r->work, assay_intern_z(&c->part->strings, "graph launch"));
 }
 
+static_assert((int)ASSAY_WIRE_SYNC_EVENT == ASSAY_SYNC_EVENT &&
+		      (int)ASSAY_WIRE_SYNC_CONTEXT == ASSAY_SYNC_CONTEXT,
+	      "captures number waits as CUPTI does");
+
 void assay_capture_sync(capture *c, const any_record *r)
 {
-	static const char *const names[] = {"Unknown Sync", "Event Sync", "Stream Wait Event",
-					    "Stream Sync", "Context Sync"};
 	const assay_wire_sync *s = &r->sync;
 	assay_sync_table *t = &c->part->t.sync;
 	uint32_t track = stream_track(c, device_of(c, s->context), s->stream);
 	uint32_t row = assay_add(&c->part->t, ASSAY_T_sync);
 	t->ts[row] = s->start;
 	t->dur[row] = assay_capture_length(c, s->start, s->end);
-	t->name[row] = assay_intern_z(&c->part->strings, names[s->kind < 5 ? s->kind : 0]);
+	t->name[row] = assay_intern_z(&c->part->strings,
+				      assay_sync_name[s->kind < ASSAY_SYNC_COUNT ? s->kind : 0]);
 	t->track[row] = track;
 	t->corr[row] = s->corr;
 	if (s->event <= INT64_MAX)

@@ -1,5 +1,6 @@
 /* GPU work of an nsys export, the calls behind it, and what orders it. */
 #include "base/fmt.h"
+#include "names/syncs.h"
 #include "read/copy_name.h"
 #include "read/nsys.h"
 #include "read/rocprof.h"
@@ -242,28 +243,16 @@ static void read_calls(nsys *n, const assay_db_ids *chains)
 
 /* ---- what orders work ---- */
 
-/* syncType means different things in different versions: the call's name decides. */
+/* syncType means different things in different versions: the call's name decides. NULL for a
+ * synchronous copy or allocation, whose call is the wait itself. */
 static const char *sync_name(const nsys *n, uint64_t corr, int64_t type)
 {
-	static const struct {
-		const char *word, *name;
-	} by_call[] = {{"StreamWaitEvent", "Stream Wait Event"},
-		       {"EventSynchronize", "Event Sync"},
-		       {"StreamSynchronize", "Stream Sync"},
-		       {"DeviceSynchronize", "Context Sync"},
-		       {"CtxSynchronize", "Context Sync"},
-		       {"EventQuery", NULL},
-		       {"StreamQuery", NULL}};
-	static const char *const by_type[] = {"Unknown Sync", "Event Sync", "Stream Wait Event",
-					      "Stream Sync", "Context Sync"};
 	uint32_t h = assay_map_get(&n->call_of, nsys_corr_key(n, corr));
 	if (h == ASSAY_MAP_ABSENT)
-		return by_type[type > 0 && type < 5 ? type : 0];
-	assay_str call = assay_pool_get(&n->part->strings, n->part->t.host.name[h]);
-	for (size_t i = 0; i < ASSAY_COUNT_OF(by_call); i++)
-		if (assay_str_find(call, by_call[i].word) >= 0)
-			return by_call[i].name;
-	return NULL; /* a synchronous copy or allocation: the call itself is the wait */
+		return assay_sync_name[type > 0 && type < ASSAY_SYNC_COUNT ? type : 0];
+	assay_sync sync =
+		assay_sync_of_call(assay_pool_get(&n->part->strings, n->part->t.host.name[h]));
+	return sync == ASSAY_SYNC_UNKNOWN ? NULL : assay_sync_name[sync];
 }
 
 /* Contexts without work have a device, too. */

@@ -1,5 +1,6 @@
 /* Rows of their own that recorders write of records and waits: CUPTI's, Kineto's. */
 #include "base/json.h"
+#include "names/syncs.h"
 #include "resolve/waits_places.h"
 #include "resolve/waits_rec.h"
 
@@ -99,19 +100,14 @@ void waits_add_event_rows(waits *w)
 
 static assay_sweep_op sync_op(assay_str name)
 {
-	static const struct {
-		const char *name;
-		assay_sweep_op op;
-	} ops[] = {
-		{"Stream Wait Event", ASSAY_OP_WAIT},
-		{"Event Sync", ASSAY_OP_EVENT_SYNC},
-		{"Stream Sync", ASSAY_OP_STREAM_SYNC},
-		{"Context Sync", ASSAY_OP_DEVICE_SYNC},
+	static const uint8_t op[ASSAY_SYNC_COUNT] = {
+		[ASSAY_SYNC_UNKNOWN] = ASSAY_OP_UNKNOWN_SYNC,
+		[ASSAY_SYNC_EVENT] = ASSAY_OP_EVENT_SYNC,
+		[ASSAY_SYNC_STREAM_WAIT] = ASSAY_OP_WAIT,
+		[ASSAY_SYNC_STREAM] = ASSAY_OP_STREAM_SYNC,
+		[ASSAY_SYNC_CONTEXT] = ASSAY_OP_DEVICE_SYNC,
 	};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(ops); i++)
-		if (assay_str_is(name, ops[i].name))
-			return ops[i].op;
-	return ASSAY_OP_UNKNOWN_SYNC;
+	return (assay_sweep_op)op[assay_sync_of(name)];
 }
 
 /* The stream that a sync row waits for. Its number is given, its device is not. */

@@ -3,16 +3,18 @@
 #include <assert.h>
 #include <string.h>
 
+#include "names/syncs.h"
+
 const char *assay_wait_row_name(uint8_t kind)
 {
-	static const char *const names[ASSAY_WAIT_KIND_COUNT] = {
-		[ASSAY_WAIT_STREAM_WAIT] = "Stream Wait Event",
-		[ASSAY_WAIT_EVENT_SYNC] = "Event Sync",
-		[ASSAY_WAIT_STREAM_SYNC] = "Stream Sync",
-		[ASSAY_WAIT_DEVICE_SYNC] = "Context Sync",
+	static const uint8_t row[ASSAY_WAIT_KIND_COUNT] = {
+		[ASSAY_WAIT_STREAM_WAIT] = ASSAY_SYNC_STREAM_WAIT,
+		[ASSAY_WAIT_EVENT_SYNC] = ASSAY_SYNC_EVENT,
+		[ASSAY_WAIT_STREAM_SYNC] = ASSAY_SYNC_STREAM,
+		[ASSAY_WAIT_DEVICE_SYNC] = ASSAY_SYNC_CONTEXT,
 	};
 	assert(kind < ASSAY_WAIT_KIND_COUNT);
-	return names[kind];
+	return row[kind] ? assay_sync_name[row[kind]] : NULL;
 }
 
 int64_t assay_wait_stream(const assay_tables *t, uint32_t track)
