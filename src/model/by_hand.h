@@ -35,6 +35,20 @@ static inline uint32_t assay_hand_gpu(assay_run *run, const char *name, int64_t 
 	return g;
 }
 
+/* A call that orders work, as recorders tell it with its handles. */
+static inline uint32_t assay_hand_event_call(assay_run *run, const char *name, uint64_t corr,
+					     int64_t ts, int64_t dur)
+{
+	assay_event_call_table *e = &run->part.t.event_call;
+	uint32_t i = assay_add(&run->part.t, ASSAY_T_event_call);
+	e->name[i] = assay_sid_of(run, name);
+	e->track[i] = assay_thread_track(&run->part, 1, 1);
+	e->corr[i] = corr;
+	e->ts[i] = ts;
+	e->dur[i] = dur;
+	return i;
+}
+
 /* A wait of the device for one cause: a row of gap, and of gap_part with the same number. */
 static inline uint32_t assay_hand_gap(assay_run *run, assay_why cause, int64_t ts, int64_t dur)
 {

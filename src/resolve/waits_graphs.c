@@ -191,16 +191,10 @@ static assay_run *run_of(const step *steps, size_t n)
 	run->part.source = assay_add(t, ASSAY_T_source);
 	add_own_stream(t);
 	for (uint32_t i = 0; i < n; i++) {
-		uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, steps[i].name,
-					     10000 * (int64_t)i, 1000);
+		int64_t at = 10000 * (int64_t)i;
+		uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, steps[i].name, at, 1000);
+		uint32_t e = assay_hand_event_call(run, steps[i].name, i + 1, at, 1000);
 		t->api.corr[t->host.detail[h]] = i + 1;
-		t->host.track[h] = assay_thread_track(&run->part, 1, 1);
-		uint32_t e = assay_add(t, ASSAY_T_event_call);
-		t->event_call.name[e] = t->host.name[h];
-		t->event_call.track[e] = t->host.track[h];
-		t->event_call.ts[e] = t->host.ts[h];
-		t->event_call.dur[e] = t->host.dur[h];
-		t->event_call.corr[e] = i + 1;
 		t->event_call.stream[e] = steps[i].stream;
 		t->event_call.event[e] = steps[i].event;
 		t->event_call.arg[e] = steps[i].arg;
@@ -213,7 +207,7 @@ static assay_run *run_of(const step *steps, size_t n)
 		if (!steps[i].kernel)
 			continue;
 		uint32_t g = assay_add(t, ASSAY_T_gpu);
-		t->gpu.ts[g] = 10000 * (int64_t)i + 5000;
+		t->gpu.ts[g] = at + 5000;
 		t->gpu.dur[g] = steps[i].kernel - t->gpu.ts[g];
 		t->gpu.corr[g] = i + 1;
 		t->gpu.track[g] = track;

@@ -316,18 +316,12 @@ static assay_wait_doubt doubt_beside_capture(uint64_t lost)
 	t->ledger.kind[counts] = assay_sid_of(run, "kernels");
 	t->ledger.dropped[counts] = lost;
 	for (uint32_t i = 0; i < ASSAY_COUNT_OF(calls); i++) {
-		uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, calls[i].name,
-					     10000 * (int64_t)i, 1000);
+		int64_t at = 10000 * (int64_t)i;
+		uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, calls[i].name, at, 1000);
 		t->api.corr[t->host.detail[h]] = i + 1;
-		t->host.track[h] = assay_thread_track(&run->part, 1, 1);
 		if (!calls[i].stream)
 			continue;
-		uint32_t e = assay_add(t, ASSAY_T_event_call);
-		t->event_call.name[e] = t->host.name[h];
-		t->event_call.track[e] = t->host.track[h];
-		t->event_call.ts[e] = t->host.ts[h];
-		t->event_call.dur[e] = t->host.dur[h];
-		t->event_call.corr[e] = i + 1;
+		uint32_t e = assay_hand_event_call(run, calls[i].name, i + 1, at, 1000);
 		t->event_call.stream[e] = 0x100 * (uint64_t)calls[i].stream;
 		t->event_call.place[e] = assay_stream_track(&run->part, 0, calls[i].stream);
 	}

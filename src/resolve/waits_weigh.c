@@ -365,19 +365,14 @@ static assay_run *sync_that_returns(int64_t at)
 	run->part.source = assay_add(t, ASSAY_T_source);
 	uint32_t h = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel", 0, 900);
 	t->api.corr[t->host.detail[h]] = 1;
-	t->host.track[h] = assay_thread_track(&run->part, 1, 1);
-	uint32_t g = assay_add(t, ASSAY_T_gpu), e = assay_add(t, ASSAY_T_event_call);
+	uint32_t g = assay_add(t, ASSAY_T_gpu);
 	t->gpu.ts[g] = 1000;
 	t->gpu.dur[g] = 999000;
 	t->gpu.corr[g] = 1;
 	t->gpu.track[g] = assay_stream_track(&run->part, 0, 13);
 	t->gpu.name[g] = assay_sid_of(run, "k");
-	t->event_call.name[e] = assay_sid_of(run, "cudaStreamSynchronize");
-	t->event_call.track[e] = assay_thread_track(&run->part, 1, 1);
+	uint32_t e = assay_hand_event_call(run, "cudaStreamSynchronize", 2, 2000, at - 2000);
 	t->event_call.place[e] = t->gpu.track[g];
-	t->event_call.corr[e] = 2;
-	t->event_call.ts[e] = 2000;
-	t->event_call.dur[e] = at - 2000;
 	assay_waits(run);
 	return run;
 }
@@ -551,13 +546,8 @@ static uint32_t waited_for_beside(int64_t end)
 	run->part.source = assay_add(t, ASSAY_T_source);
 	hand_work(run, 7, 100000, 490000, 1);
 	hand_work(run, 13, 495000, end, 2);
-	uint32_t e = assay_add(t, ASSAY_T_event_call);
-	t->event_call.name[e] = assay_sid_of(run, "cudaStreamSynchronize");
-	t->event_call.track[e] = assay_thread_track(&run->part, 1, 1);
+	uint32_t e = assay_hand_event_call(run, "cudaStreamSynchronize", 3, 498000, 7000);
 	t->event_call.place[e] = assay_stream_track(&run->part, 0, 7);
-	t->event_call.corr[e] = 3;
-	t->event_call.ts[e] = 498000;
-	t->event_call.dur[e] = 7000;
 	assay_waits(run);
 	uint32_t row = t->wait.n == 1 && t->wait.class[0] == ASSAY_WAIT_IS_LIKELY
 			       ? t->wait.producer_gpu[0]

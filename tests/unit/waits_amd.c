@@ -493,12 +493,7 @@ static void hand_event_call(assay_run *run, const char *name, uint64_t corr, uin
 			    uint64_t stream)
 {
 	assay_event_call_table *e = &run->part.t.event_call;
-	uint32_t i = assay_add(&run->part.t, ASSAY_T_event_call);
-	e->name[i] = assay_sid_of(run, name);
-	e->track[i] = assay_thread_track(&run->part, 1, 1);
-	e->ts[i] = 20000 * (int64_t)corr;
-	e->dur[i] = 10000;
-	e->corr[i] = corr;
+	uint32_t i = assay_hand_event_call(run, name, corr, 20000 * (int64_t)corr, 10000);
 	e->event[i] = event;
 	e->stream[i] = stream;
 }

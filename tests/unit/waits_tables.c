@@ -44,12 +44,8 @@ static uint64_t add_call(maker *m, const char *name, uint64_t stream, uint64_t e
 	t->host.track[h] = assay_thread_track(&m->run->part, 1, pick(m, THREADS));
 	if (!handles)
 		return m->corr;
-	uint32_t e = assay_add(t, ASSAY_T_event_call);
-	t->event_call.ts[e] = m->now;
-	t->event_call.dur[e] = 5;
-	t->event_call.name[e] = t->host.name[h];
+	uint32_t e = assay_hand_event_call(m->run, name, m->corr, m->now, 5);
 	t->event_call.track[e] = t->host.track[h];
-	t->event_call.corr[e] = m->corr;
 	t->event_call.stream[e] = stream;
 	t->event_call.event[e] = event;
 	return m->corr;
