@@ -138,6 +138,7 @@ static inline int64_t assay_path_ready(const assay_path_graph *g, const assay_pa
 static inline void assay_path_change_segment(const assay_path_graph *g, assay_path_changes *c,
 					     uint32_t point, int64_t length)
 {
+	ASSAY_ASSERT_CHECKED(point < g->points);
 	c->any = true;
 	if (!c->sum)
 		*assay_push(&c->len) = (assay_path_change){point, length};

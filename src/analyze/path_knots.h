@@ -41,6 +41,7 @@ void assay_path_knots_replay(assay_path_knots *k, const assay_path_changes *chan
 /* When work begins in the last replay. */
 static inline int64_t assay_path_knots_start(const assay_path_knots *k, uint32_t work)
 {
+	ASSAY_ASSERT_CHECKED(work < k->g->work);
 	return k->at[k->g->place[k->g->points + work]];
 }
 

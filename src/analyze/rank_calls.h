@@ -3,6 +3,7 @@
 #ifndef ASSAY_ANALYZE_RANK_CALLS_H
 #define ASSAY_ANALYZE_RANK_CALLS_H
 
+#include "base/assert.h"
 #include "model/kept_calls.h"
 
 typedef struct assay_rank_call {
@@ -40,6 +41,7 @@ void assay_matching_part(assay_matching *m);
 static inline const assay_comm_kind *assay_call_comm(const assay_matching *m,
 						     const assay_rank_call *c)
 {
+	ASSAY_ASSERT_CHECKED(c->kind < m->kinds.kind.n);
 	return &m->kinds.kind.p[c->kind];
 }
 

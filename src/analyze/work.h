@@ -3,6 +3,7 @@
 #define ASSAY_ANALYZE_WORK_H
 
 #include "analyze/op_args.h"
+#include "base/assert.h"
 
 typedef struct assay_work {
 	double flops;   /* a multiply-add is two */
@@ -87,6 +88,7 @@ assay_work_fn assay_work_gemm, assay_work_flagged_gemm, assay_work_grouped, assa
 /* Index of the formula's i-th argument, -1 when the operator has none. */
 static inline int assay_work_at(const assay_work_rule *rule, int i)
 {
+	ASSAY_ASSERT_CHECKED(i >= 0);
 	return i < rule->n ? rule->at[i] : -1;
 }
 

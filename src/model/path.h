@@ -15,6 +15,7 @@ enum {
 
 static inline const char *assay_path_class_name(int c)
 {
+	ASSAY_ASSERT_CHECKED(c >= 0 && c < ASSAY_PATH_CLASSES);
 	return c < ASSAY_PATH_WHY        ? assay_class_name[c]
 	       : c < ASSAY_PATH_HAND_OFF ? assay_why_name[c - ASSAY_PATH_WHY]
 					 : "hand_off";

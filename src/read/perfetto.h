@@ -2,6 +2,7 @@
 #ifndef ASSAY_READ_PERFETTO_H
 #define ASSAY_READ_PERFETTO_H
 
+#include "base/assert.h"
 #include "base/input.h"
 #include "base/jsonw.h"
 #include "base/pack.h"
@@ -345,6 +346,7 @@ uint32_t perfetto_interned_look(perfetto *x, perfetto_asked *a, uint32_t sequenc
 static inline uint32_t perfetto_interned_get(perfetto *x, uint32_t sequence, perfetto_interned kind,
 					     uint64_t iid)
 {
+	ASSAY_ASSERT_CHECKED(sequence < x->sequences.n);
 	perfetto_asked *a = &x->asked[(iid + ((uint64_t)kind << 7) + sequence) % PF_ASKED];
 	bool same = a->iid == iid && a->state == x->named + 1 && a->sequence == sequence &&
 		    a->kind == kind;

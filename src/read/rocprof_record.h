@@ -2,6 +2,7 @@
 #ifndef ASSAY_READ_ROCPROF_RECORD_H
 #define ASSAY_READ_ROCPROF_RECORD_H
 
+#include "base/assert.h"
 #include "base/cpu.h"
 #include "base/input.h"
 #include "base/json.h"
@@ -64,6 +65,7 @@ static inline uint64_t assay_rocprof_get(const assay_rocprof_record *r, assay_ro
 
 static inline assay_str assay_rocprof_raw(const assay_rocprof_record *r, assay_rocprof_slot slot)
 {
+	ASSAY_ASSERT_CHECKED(slot >= ASSAY_SLOT_ARGS);
 	return r->raw[slot - ASSAY_SLOT_ARGS];
 }
 

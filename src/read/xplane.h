@@ -2,6 +2,7 @@
 #ifndef ASSAY_READ_XPLANE_H
 #define ASSAY_READ_XPLANE_H
 
+#include "base/assert.h"
 #include "base/jsonw.h"
 #include "base/pump.h"
 #include "base/proto.h"
@@ -40,6 +41,7 @@ typedef struct xplane_event {
 
 static inline int64_t xplane_number(const xplane_event *ev, xplane_stat s, int64_t absent)
 {
+	ASSAY_ASSERT_CHECKED(s < XPLANE_STAT_COUNT);
 	const xplane_value *v = &ev->stat[s];
 	return v->field == XSTAT_INT64 || v->field == XSTAT_UINT64 ? v->num : absent;
 }

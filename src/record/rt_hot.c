@@ -135,6 +135,7 @@ static bool has_ring(void)
 
 static void count_drop(uint32_t cause, assay_wire_type type)
 {
+	ASSAY_ASSERT_CHECKED(cause < ASSAY_RING_CAUSES && type < ASSAY_WIRE_TYPE_COUNT);
 	atomic_fetch_add_explicit(&rt.file->dropped[cause][type], 1, memory_order_relaxed);
 }
 
@@ -256,6 +257,7 @@ static __attribute__((noinline)) void *refuse(assay_wire_type type)
 void *assay_rt_begin(assay_wire_type type, size_t bytes)
 {
 	size_t n = assay_wire_round(bytes);
+	ASSAY_ASSERT_CHECKED(bytes >= sizeof(assay_wire_rec) && n <= ASSAY_WIRE_RECORD_MAX);
 	if (!atomic_load_explicit(&rt.on, memory_order_relaxed) || self.busy)
 		return refuse(type);
 	self.busy = 1;
@@ -272,6 +274,7 @@ void *assay_rt_begin(assay_wire_type type, size_t bytes)
 
 void assay_rt_commit(void)
 {
+	ASSAY_ASSERT_CHECKED(self.busy && self.head <= self.limit);
 	atomic_store_explicit(&self.ring->head, self.head, memory_order_release);
 	atomic_signal_fence(memory_order_seq_cst);
 	self.busy = 0;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/assert.h"
 #include "wire/wire.h"
 
 struct strings_slot {
@@ -30,6 +31,7 @@ static struct strings_slot *find(struct strings_slot *slot, size_t slots, uint64
 				 uint64_t check)
 {
 	size_t i = hash & (slots - 1);
+	ASSAY_ASSERT_CHECKED(slots && !(slots & (slots - 1)));
 	while (slot[i].id && (slot[i].hash != hash || slot[i].check != check))
 		i = (i + 1) & (slots - 1);
 	return &slot[i];
@@ -56,6 +58,7 @@ uint32_t assay_strings_id(assay_strings *s, const char *p, size_t n, bool *fresh
 	*fresh = true;
 	if (s->n * 2 >= s->slots && !grow(s))
 		return ++s->last;
+	ASSAY_ASSERT_CHECKED(s->n < s->slots); /* a free slot ends the search */
 	struct strings_slot *e = find(s->slot, s->slots, hash, check);
 	*fresh = !e->id;
 	if (!e->id) {

@@ -279,6 +279,7 @@ static inline uint64_t sweep_mark(sweep_device *d, uint64_t key)
 /* Has it changed since the mark? It and all that are older have not, otherwise. */
 static inline bool sweep_moved(const assay_sweep *s, uint32_t stream, uint64_t mark)
 {
+	ASSAY_ASSERT_CHECKED(stream == ASSAY_NO_ROW || stream < s->stream.n);
 	return stream != ASSAY_NO_ROW && s->stream.p[stream].moved >= mark;
 }
 /* A default stream is another one, or doubts came to streams without a call of theirs. */

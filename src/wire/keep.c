@@ -31,6 +31,7 @@ static ssize_t put(int fd, void *p, size_t n, off_t at)
 /* Up to the room's end, then from its start. */
 static bool move(move_fn *fn, int fd, const assay_ring_file *f, uint64_t pos, char *p, size_t n)
 {
+	ASSAY_ASSERT_CHECKED(n <= f->keep_bytes);
 	while (n) {
 		uint64_t in = pos % f->keep_bytes, left = f->keep_bytes - in;
 		ssize_t done =

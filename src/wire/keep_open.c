@@ -24,6 +24,7 @@ static uint32_t ended_by(const assay_keep_opens *o, uint32_t ring, const assay_w
 
 static void take_out(assay_keep_opens *o, uint32_t i)
 {
+	ASSAY_ASSERT_CHECKED(i < o->n);
 	o->n--;
 	memmove(&o->open[i], &o->open[i + 1], (o->n - i) * sizeof *o->open);
 }
@@ -37,6 +38,7 @@ static void put_in(assay_keep_opens *o, const assay_wire_chunk *c, const assay_w
 		return;
 	}
 	assay_keep_open *at = &o->open[o->n++];
+	ASSAY_ASSERT_CHECKED(rec->bytes >= sizeof at->range);
 	size_t text = rec->bytes - sizeof at->range;
 	memset(at, 0, sizeof *at);
 	at->ring = c->ring;
@@ -77,6 +79,7 @@ void assay_keep_forget(assay_keep_opens *o, uint32_t ring)
 size_t assay_keep_tell(const assay_keep_opens *o, uint32_t i, int64_t since, assay_wire_chunk *c,
 		       char out[sizeof(assay_keep_open)])
 {
+	ASSAY_ASSERT_CHECKED(i < o->n);
 	const assay_keep_open *at = &o->open[i];
 	assay_wire_range g = at->range;
 	size_t n = assay_wire_round(sizeof g + g.length);

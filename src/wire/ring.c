@@ -9,7 +9,8 @@ assay_wire_rec *assay_ring_place(char *data, uint32_t ring_bytes, uint64_t *head
 				 size_t n)
 {
 	size_t pad = assay_ring_need(ring_bytes, *head, n) - n;
-	if (pad) { /* less than n, which has 16 bits */
+	ASSAY_ASSERT_CHECKED(n % ASSAY_WIRE_ALIGN == 0 && n <= ASSAY_WIRE_RECORD_MAX && pad < n);
+	if (pad) {
 		assay_wire_rec fill = {ASSAY_WIRE_PAD, (uint16_t)pad, 0};
 		memcpy(data + (*head & (ring_bytes - 1)), &fill, sizeof fill);
 		*head += pad;
@@ -41,6 +42,7 @@ size_t assay_ring_take(const assay_ring *r, const char *data, uint32_t ring_byte
 		}
 		tail += rec.bytes;
 	}
+	ASSAY_ASSERT_CHECKED(n <= ring_bytes && tail <= end);
 	*next = tail;
 	return n;
 }
@@ -80,6 +82,7 @@ void assay_ring_count(assay_ring_file *f, const char *records, size_t n)
 uint64_t assay_ring_dropped(const assay_ring_file *f, uint32_t cause)
 {
 	uint64_t n = 0;
+	ASSAY_ASSERT_CHECKED(cause < ASSAY_RING_CAUSES);
 	for (uint32_t kind = 0; kind < ASSAY_RING_KINDS; kind++)
 		n += atomic_load(&f->dropped[cause][kind]);
 	return n;

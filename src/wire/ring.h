@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/assert.h"
 #include "wire/wire.h"
 
 enum {
@@ -89,6 +90,7 @@ enum { ASSAY_RING_DATA = (sizeof(assay_ring_file) + 4095) & ~4095 };
 /* Where ring i's data starts in the file; the recorder's own is at ASSAY_RING_DATA. */
 static inline uint64_t assay_ring_at(uint32_t i, uint32_t ring_bytes)
 {
+	ASSAY_ASSERT_CHECKED(i < ASSAY_RING_MAX);
 	return (uint64_t)ASSAY_RING_DATA + ASSAY_RING_BULK + (uint64_t)i * ring_bytes;
 }
 
@@ -97,6 +99,7 @@ static inline uint64_t assay_ring_at(uint32_t i, uint32_t ring_bytes)
 static inline size_t assay_ring_need(uint32_t ring_bytes, uint64_t head, size_t n)
 {
 	size_t at = head & (ring_bytes - 1);
+	ASSAY_ASSERT_CHECKED(!(ring_bytes & (ring_bytes - 1)) && at % ASSAY_WIRE_ALIGN == 0);
 	return at + n > ring_bytes ? ring_bytes - at + n : n;
 }
 

@@ -2,6 +2,7 @@
 #ifndef ASSAY_WRITE_BTREE_INSIDE_H
 #define ASSAY_WRITE_BTREE_INSIDE_H
 
+#include "base/assert.h"
 #include "write/btree.h"
 
 enum {
@@ -13,6 +14,7 @@ enum {
 
 static inline void btree_put_big(uint8_t *to, uint64_t v, unsigned bytes)
 {
+	ASSAY_ASSERT_CHECKED(bytes <= sizeof v && (bytes == sizeof v || !(v >> 8 * bytes)));
 	for (unsigned i = 0; i < bytes; i++)
 		to[i] = (uint8_t)(v >> 8 * (bytes - 1 - i));
 }

@@ -875,7 +875,7 @@ def rings_fall_back_to_the_run_directory():
 def sanitized(kind):
     exe = WORK + "/stress_" + kind.split(",")[0]
     try:
-        cc(exe, "-fsanitize=" + kind, "tests/record/rt_stress.c", *RT, flags=PLAIN)
+        cc(exe, "-fsanitize=" + kind, "-DASSAY_CHECKED", "tests/record/rt_stress.c", *RT, flags=PLAIN)
     except subprocess.CalledProcessError:
         raise Skip("no " + kind + " sanitizer")
     for i, how in enumerate((["return"], ["gone", "5"], ["_exit"], ["kill"])):
@@ -902,7 +902,7 @@ def the_runtime_is_clean_under_the_address_and_undefined_sanitizers():
 def the_whole_recorder_is_clean_under_the_thread_sanitizer():
     d = WORK + "/tsan"
     os.makedirs(d)
-    flags = [*PLAIN, "-fsanitize=thread", "-fPIC"]
+    flags = [*PLAIN, "-fsanitize=thread", "-DASSAY_CHECKED", "-fPIC"]
     sources = RT + glob.glob(ROOT + "/src/record/cuda*.c") + ["src/vendor/dl.c"]
     try:
         cc(d + "/libassay_cuda.so", "-shared", "-fvisibility=hidden", "-Wl,-z,nodelete", *sources, flags=flags)

@@ -669,7 +669,7 @@ def sanitizers_find_nothing(v):
     for kind in ("address,undefined", "thread"):
         program = os.path.join(WORK, "sanitized-" + kind.split(",")[0])
         if not os.path.exists(program):
-            cc(program, f"-fsanitize={kind}", "-fno-sanitize-recover=all", "-rdynamic", "tests/record/hip_program.c",
+            cc(program, f"-fsanitize={kind}", "-fno-sanitize-recover=all", "-DASSAY_CHECKED", "-rdynamic", "tests/record/hip_program.c",
                "tests/fake/librocprofiler-sdk.c", *sources, "-ldl")
         for script in ("streams", "graphs", "threads", "markers", "memory", "odd", "many"):
             # without the path: or the plain recorder comes in, too
