@@ -473,33 +473,36 @@ static __attribute__((noinline)) void enter(open_calls *t, int domain, uint32_t 
 		return;
 	if (call == t->call + DEPTH) /* callbacks were switched off inside calls */
 		call = t->call;
+	call->corr = c->correlationId;
+	call->domain = domain;
+	t->last = call; /* from here on a signal's handler that calls takes the next place */
+	atomic_signal_fence(memory_order_seq_cst);
 	int64_t now = assay_rt_now();
 	call->start = now;
 	call->which = &watch.calls[domain][cbid];
-	call->corr = c->correlationId;
 	call->cbid = cbid;
-	call->domain = domain;
 	assay_host_enter(now);
 	if (call->which->graph)
 		assay_graphs_enter(call->which->graph);
 	if (call == t->call)
 		tell_open(call, c);
-	t->last = call;
 	call->cost = t->calls++ % ASSAY_COST_EVERY ? -1 : (int32_t)(assay_rt_now() - now);
 }
 
 /* The call ended, and with it those inside it that were not seen to. */
 static __attribute__((noinline)) void leave(open_calls *t, open_call *call, const cupti_call *c)
 {
-	t->last = call == t->call ? NULL : call - 1;
+	t->last = call;
 	if (call->which->graph)
 		assay_graphs_leave(call->which->graph);
 	int64_t before = call->cost < 0 ? 0 : assay_rt_now();
 	put_call(call, c);
-	if (!t->last) /* it is told by now: killed between the two it is told twice */
+	if (call == t->call) /* it is told by now: killed between the two it is told twice */
 		assay_rt_left();
 	if (before)
 		assay_rt_cost(call->cost + assay_rt_now() - before);
+	atomic_signal_fence(memory_order_seq_cst);
+	t->last = call == t->call ? NULL : call - 1;
 }
 
 /* Not the innermost: one that began before the subscription, or around calls whose end was not

@@ -49,6 +49,30 @@ def files_of_the_program_are_never_written():
 
 
 @test
+def launches_inside_launches_are_told_apart():
+    """As the handler of a signal makes them, in the middle of the recorder's callback."""
+    program, n = FAKE + "/interrupted", 2000
+    cc(program, "-rdynamic", "tests/record/interrupted.c", FAKE + "/libcuda.so.1", flags=PLAIN)
+    # no buffer fills up: the fake hands those over under its lock
+    p = assay_record("-o", WORK + "/interrupted", "--telemetry", "off", "--set", "buffer=16777216", "--", program, str(n))
+    eq((p.stdout, p.returncode), ("", 0))
+    c = one(WORK + "/interrupted")
+    kernels = {k["corr"]: (c.text(k["name"]), k["stream"]) for k in c.rows["KERNEL"]}
+    calls = {r["corr"]: r for r in c.rows["API"]}
+    names = [name for name, _ in kernels.values()]
+    eq((names.count("outside"), names.count("inside") >= 2 * n), (n, True))
+    eq(len(calls), len(c.rows["API"]))
+    dropped = sum(r["count"] for r in c.rows["TALLY"] if r["kind"] == API and r["cause"])
+    eq((len(calls) + dropped, set(calls) <= set(kernels)), (len(kernels), True))
+    inside = []
+    for corr, r in calls.items():
+        assert r["start"] <= r["end"], r
+        inside += [(r["start"], r["end"])] if kernels[corr][0] == "inside" else []
+    ends = sorted(inside)
+    assert all(a[1] <= b[0] for a, b in zip(ends, ends[1:])), "two of them at once"
+
+
+@test
 def files_of_a_child_are_never_closed():
     for name, before in both_tables():
         for how in ("fork", "raw-fork"):
