@@ -1,5 +1,6 @@
-/* A program whose launches are interrupted by launches, as a signal's handler may make them, wherever
- * the recorder reads its clock: there the fakes hold no lock of theirs. usage: interrupted N */
+/* A program whose launches are interrupted by launches, as a signal's handler may make them,
+ * wherever the recorder reads its clock: there the fakes hold no lock of theirs. usage: interrupted
+ * N */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <sys/syscall.h>
