@@ -160,6 +160,16 @@ def check_causes(path):
     tap.ok("the table of causes is cause.def", page == right and rows.count("\n") == SOURCE.count("\nCAUSE("), rows)
 
 
+def finding_ids():
+    """The ids that code gives to findings; causes of idle time are on their own page."""
+    code = "\n".join(re.split(r"^TEST\(", p.read_text(), flags=re.M)[0] for p in (ROOT / "src/analyze").glob("*.c"))
+    code = re.sub(r"assay_finder \w+ = \{\s*\.id", "", code)  # names of finders
+    given = re.findall(r'(?:\.id|\bchar id\[\]) = "(\w+)"', code)
+    advice = (ROOT / "src/model/kinds.h").read_text().split("define ASSAY_ADVICES(X)")[1].split("\n\n")[0]
+    causes = {row.split(" | ")[0][2:] for row in cause_rows()}
+    return {*given, *re.findall(r'X\(\w+, "(\w+)"\)', advice)} - causes
+
+
 WORDS_OF_DATA = ("idle_causes_ns", "parts_ns", "queued_ns", "classes_ns", "families_ns", "by_class", "by_doubt", "unexplained_by_class", "tables", "meta", "issues", "peak", "unit_ns")
 JSON = ("report", "scopes", "scopes --by line", "scopes --by library", "scopes --timeline", "scopes --by instance", "waits --chains", "path", "path --what-if gemm=0.5x", "info", "diff")
 JSON_OF = ("demo/run", "demo/train.json.gz", "demo/ddp", "tests/cases/report/capture")
@@ -209,6 +219,10 @@ def main():
         bad = [f"{d.relative_to(ROOT)}: {name}" for d in DOCS for name in find(d, d.read_text())]
         tap.ok(f"{what} that documents name are there", not bad, "\n".join(bad))
     check_causes(ROOT / "docs/analysis.md")
+    page = (ROOT / "docs/findings.md").read_text()
+    ids = finding_ids()
+    bad = sorted(i for i in ids if not re.search(rf"\b{i}\b", page))
+    tap.ok("every finding is on the page of findings", len(ids) > 30 and not bad, "\n".join(bad))
     check_json((ROOT / "docs/formats/report-json.md").read_text())
     bad = list(missing_proofs((ROOT / "docs/security.md").read_text()))
     tap.ok("every claim of the threat model names a test that is there", not bad, "\n".join(bad))

@@ -1,6 +1,6 @@
 /* Operators of work that ran in graphs, from the calls that put it there. A graph's work belongs to
  * the call that launched the graph; which operators it is made of is only seen while the graph is
- * captured, in the same recording or in one of its own (docs/analysis.md, "Graphs"). */
+ * captured, in the same recording or in one of its own (docs/operators.md, "Graphs"). */
 #ifndef ASSAY_ANALYZE_CAPTURES_H
 #define ASSAY_ANALYZE_CAPTURES_H
 
