@@ -127,6 +127,19 @@ TEST(secrets_are_known_by_name_and_by_look)
 		{"VLLM_SALT", "letmein"},
 		{"VLLM_SIGNING", "letmein"},
 		{"VLLM_SESSION", "letmein"},
+		{"VLLM_PIN", "4711"},
+		{"VLLM_PASSWORD", "123456"},
+		{"NCCL_X", "0123456789abcdef0123456789abcdef01234567"},
+		{"NCCL_X", "kT9vQ2mXz7LpR4wB8sHd"},
+		{"VLLM_URL", "https://h/callback?code=4/0AX4XfWh-abc&state=x"},
+		{"VLLM_URL", "https://h/sso?ticket=ST-1856339-letmein"},
+		{"VLLM_URL", "https://x.webhook.office.com/webhookb2/letmein@a/b"},
+		{"VLLM_NOTE", "the password is letmein"},
+		{"VLLM_NOTE", "log in as me, password letmein"},
+		{"VLLM_NOTE", "your token is abc123"},
+		{"VLLM_ODD", "lin_api_letmein0123456789"},
+		{"VLLM_ODD", "gAAAAABhletmein0123456789"},
+		{"VLLM_ODD", "key-letmein0123456789"},
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(secret); i++)
 		CHECK(is_secret(secret[i][0], secret[i][1]));
@@ -160,6 +173,15 @@ TEST(what_is_no_secret_stays)
 		{"NCCL_IB_HCA", "=mlx5_0:1"},
 		{"VLLM_SESSION_LENGTH", "4096x2"},
 		{"TRITON_CACHE_DIR", "//data/cache/x"},
+		{"NCCL_NUMA_PIN", "0-15,32"},
+		{"NCCL_COMM_HASH", "0123456789abcdef0123456789abcdef"},
+		{"VLLM_MODEL", "org/model@0123456789abcdef0123456789abcdef01234567"},
+		{"VLLM_URL", "https://h/x?status=200&code=404"},
+		{"VLLM_NOTE", "the key is missing and each token is embedded"},
+		{"VLLM_NOTE", "password file not found"},
+		{"TRITON_KERNEL", "_ZN7cutlass13device_kernelIN4cute5tupleIJNS5_1CILi128EEENS7_"},
+		{"VLLM_CLASS", "TransformerEngineFP8LinearWithGroupedGemm2Stage"},
+		{"VLLM_RUN", "execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32"},
 	};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(open); i++)
 		CHECK(!is_secret(open[i][0], open[i][1]));
@@ -192,6 +214,25 @@ TEST(command_lines_lose_their_secrets_and_nothing_else)
 		{"x --password 'pq 1' --secret=pq1,pq1;pq1 y", "x --password '***' --secret=*** y"},
 		{"curl -H 'Cookie: a=pq1; b=pq1' y", "curl -H 'Cookie: ***' y"},
 		{"curl -H 'Authorization: Token pq1' y", "curl -H 'Authorization: Token ***' y"},
+		{"x --pin 4711 --pin_memory 1 --cpu-pin 0,2 --password 123456",
+		 "x --pin *** --pin_memory 1 --cpu-pin 0,2 --password ***"},
+		{"wandb login 0123456789abcdef0123456789abcdef01234567", "wandb login ***"},
+		{"git checkout 0123456789abcdef0123456789abcdef01234567",
+		 "git checkout 0123456789abcdef0123456789abcdef01234567"},
+		{"x --revision 0123456789abcdef0123456789abcdef --x 1",
+		 "x --revision 0123456789abcdef0123456789abcdef --x 1"},
+		{"echo pq1 | sudo -S reboot", "echo***| sudo -S reboot"},
+		{"printf 'pq 1' | docker login -u me --password-stdin",
+		 "printf***| docker login -u me --password-stdin"},
+		{"echo start | tee log", "echo start | tee log"},
+		{"aws configure set aws_secret_access_key pq1 --profile a",
+		 "aws configure set aws_secret_access_key *** --profile a"},
+		{"ssh-keygen -t rsa -N 'pq 1' -f x", "ssh-keygen -t rsa -N '***' -f x"},
+		{"curl --cert a.pem:pq1 h", "curl --cert *** h"},
+		{"psql -c \"alter user me with password 'pq1'\"",
+		 "psql -c \"alter user me with password '***'\""},
+		{"mysql -e \"create user me identified by 'pq1'\"",
+		 "mysql -e \"create user me identified by '***'\""},
 	};
 	char text[160];
 	for (size_t i = 0; i < ASSAY_COUNT_OF(rows); i++) {

@@ -1,158 +1,22 @@
 /* A secret is known by the name before it (api_key=, --password, "token":, a netrc's password), by
- * its look (hf_..., sk-..., AKIA..., a private key), by its place in a URL or an address
- * (user:password@host), or by the option of a program that takes one (curl -u me:password,
- * sshpass -p). What is written with %40 for @ is read as what it stands for. */
+ * its look (secret_look.h), by its place in a URL or an address (user:password@host, ?code=), by
+ * the option of a program that takes one (curl -u me:password, sshpass -p), or by what a sentence
+ * says of it ("the password is"). What is written with %40 for @ is read as what it stands for. */
 #include "wire/secret.h"
 
 #include <string.h>
 
+#include "wire/secret_look.h"
+
 #define COUNT_OF(array) (sizeof(array) / sizeof *(array))
 
 enum {
-	SHORTEST_TOKEN = 12,
-	LETTERS_ALONE = 20,
-	AWS_SECRET = 40,
 	BOT_SECRET = 35,
 	LONGEST_DECODED = 2048,
-	DEEPEST_DECODED = 3
+	DEEPEST_DECODED = 3,
+	LONGEST_PIPE = 512,
+	LONGEST_LOGIN = 4096
 };
-
-static char upper(char c)
-{
-	return c >= 'a' && c <= 'z' ? (char)(c - 32) : c;
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-	return upper(c) >= 'A' && upper(c) <= 'Z';
-}
-
-static bool in(char c, const char *set)
-{
-	return c && strchr(set, c);
-}
-
-/* The last `strlen(word)` letters, of either case. */
-static bool ends_with(const char *p, size_t n, const char *word)
-{
-	size_t w = strlen(word);
-	for (size_t i = 0; n >= w && i < w; i++)
-		if (upper(p[n - w + i]) != word[i])
-			return false;
-	return n >= w;
-}
-
-/* One part of a name between dashes, underscores and dots; the last one says what the value is. */
-static bool secret_part(const char *p, size_t n, bool alone, bool last)
-{
-	static const char *const ends[] = {
-		"KEY",        "TOKEN",         "SECRET",     "PASSWORD",    "PASSWD",
-		"AUTH",       "COOKIE",        "CREDENTIAL", "CREDENTIALS", "WEBHOOK",
-		"PASSPHRASE", "AUTHORIZATION", "SIGNATURE",  "BEARER",      "PASSCODE",
-		"CREDS",      "CRED",          "JWT",        "KEYS",        "TOKENS",
-		"SECRETS",    "PASSWORDS",     "SESSIONID",  "SESSID"};
-	static const char *const whole[] = {"PASS", "PWD", "PW",   "SIG",
-					    "PAT",  "OTP", "SALT", "SIGNING"};
-	for (size_t i = 0; i < COUNT_OF(ends); i++)
-		if (ends_with(p, n, ends[i]))
-			return true;
-	/* PWD alone is the folder a shell stands in */
-	if (alone && n == 3 && !memcmp(p, "PWD", 3))
-		return false;
-	if (last && n == 7 && (ends_with(p, n, "PRIVATE") || ends_with(p, n, "SESSION")))
-		return true;
-	for (size_t i = 0; i < COUNT_OF(whole); i++)
-		if (n == strlen(whole[i]) && ends_with(p, n, whole[i]))
-			return true;
-	return false;
-}
-
-/* A variable or option of that name holds a secret, unless its value is a plain number or switch.
- */
-static bool secret_name(const char *name, size_t n)
-{
-	for (; n && *name == '-'; n--)
-		name++;
-	for (size_t at = 0; at < n;) {
-		size_t end = at;
-		while (end < n && !in(name[end], "-_."))
-			end++;
-		if (secret_part(name + at, end - at, end - at == n, end == n))
-			return true;
-		at = end + 1;
-	}
-	return false;
-}
-
-/* Numbers, switches and nothing at all give nothing away: --max-token 512, NCCL_IB_PKEY=0. */
-static bool is_harmless(const char *p, size_t n)
-{
-	static const char *const words[] = {"TRUE", "FALSE", "ON",   "OFF", "YES",
-					    "NO",   "NONE",  "NULL", "AUTO"};
-	size_t digits = 0;
-	while (digits < n && is_digit(p[digits]))
-		digits++;
-	for (size_t i = 0; i < COUNT_OF(words); i++)
-		if (n == strlen(words[i]) && ends_with(p, n, words[i]))
-			return true;
-	return !n || (digits == n && n < 7) || (n == 3 && !memcmp(p, "***", 3));
-}
-
-/* What the word at the beginning is made of. */
-typedef struct shape {
-	size_t n, large, small, digits;
-	size_t piece; /* longest run of letters and digits */
-} shape;
-
-static shape shape_of(const char *p, size_t n, const char *others)
-{
-	shape s = {0};
-	size_t piece = 0;
-	for (; s.n < n && (is_letter(p[s.n]) || is_digit(p[s.n]) || in(p[s.n], others)); s.n++) {
-		s.large += p[s.n] >= 'A' && p[s.n] <= 'Z';
-		s.small += p[s.n] >= 'a' && p[s.n] <= 'z';
-		s.digits += is_digit(p[s.n]);
-		piece = in(p[s.n], others) ? 0 : piece + 1;
-		s.piece = piece > s.piece ? piece : s.piece;
-	}
-	return s;
-}
-
-/* Secret keys of AWS have no prefix, but a length; hashes have one case only, paths begin with a
- * slash. */
-static bool looks_like_aws(const char *p, size_t n)
-{
-	shape s = shape_of(p, n, "/+");
-	return s.n == n && n == AWS_SECRET && *p != '/' && s.large > 3 && s.small > 3 && s.digits;
-}
-
-/* Tokens of well-known makers: a prefix, then a run of letters and digits; of Hugging Face (34) and
- * by chance of others, letters of both cases alone. */
-static bool looks_secret(const char *p, size_t n)
-{
-	static const char *const prefixes[] = {
-		"sk-",    "hf_",    "ghp_",     "gho_",    "ghs_",      "github_pat_",
-		"glpat-", "xoxb-",  "xoxp-",    "AKIA",    "ASIA",      "eyJ",
-		"nvapi-", "pypi-",  "AIza",     "dop_v1_", "ghu_",      "ghr_",
-		"gsk_",   "npm_",   "ya29.",    "xapp-",   "sk_live_",  "sk_test_",
-		"xai-",   "r8_",    "SG.",      "hvs.",    "dckr_pat_", "shpat_",
-		"shpss_", "whsec_", "rk_live_", "dapi",    "EAAA",      "AGE-SECRET-KEY-1"};
-	if (looks_like_aws(p, n))
-		return true;
-	shape s = shape_of(p, n, "-_.");
-	bool letters_alone = s.piece >= LETTERS_ALONE && s.large > 3 && s.small > 3;
-	if (s.n < SHORTEST_TOKEN || s.large + s.small < 4 || (!s.digits && !letters_alone))
-		return false;
-	for (size_t i = 0; i < COUNT_OF(prefixes); i++)
-		if (!strncmp(p, prefixes[i], strlen(prefixes[i])))
-			return true;
-	return false;
-}
 
 /* Where a value ends. */
 typedef enum extent {
@@ -163,11 +27,19 @@ typedef enum extent {
 	TO_LINE      /* of a header, which may be several words */
 } extent;
 
+/* What a sentence said before the next word: "password", "the token", "the token is". */
+typedef enum saying { NOTHING, ITS_NAME, ITS_NAME_MAYBE, IT_IS, IT_IS_MAYBE } saying;
+
 /* What the text read so far says about the next word. */
 typedef struct reading {
 	char *text;
 	size_t n;
-	extent value;        /* the name before it was a secret's */
+	extent value; /* the name before it was a secret's */
+	assay_secret_kind kind;
+	saying said;
+	bool digest;         /* hex digits are a commit's or another digest's */
+	bool git;            /* they are so in all of git's arguments */
+	bool settings;       /* NAME VALUE may follow: "aws configure set" */
 	bool login;          /* it may be user:password */
 	bool netrc;          /* "password" names the next word */
 	const char *letters; /* options of the program that are followed by a secret */
@@ -190,14 +62,15 @@ static size_t hide(reading *r, size_t from, size_t bytes)
 static size_t hide_login(reading *r, size_t at)
 {
 	size_t end = at, last = 0;
-	while (end < r->n && r->text[end] && !in(r->text[end], " \t\n\"'<>"))
+	while (end < r->n && end - at < LONGEST_LOGIN && r->text[end] &&
+	       !assay_is_one_of(r->text[end], " \t\n\"'<>"))
 		end++;
 	size_t host = at;
-	while (host < end && !in(r->text[host], "/?#"))
+	while (host < end && !assay_is_one_of(r->text[host], "/?#"))
 		host++;
 	/* a slash in a password that was not escaped: a port has digits only */
 	char *colon = memchr(r->text + at, ':', host - at);
-	if (colon && colon + 1 < r->text + host && !is_digit(colon[1]))
+	if (colon && colon + 1 < r->text + host && !assay_is_digit(colon[1]))
 		host = end;
 	for (size_t i = at; i < host; i++)
 		if (r->text[i] == '@')
@@ -209,38 +82,34 @@ static size_t hide_login(reading *r, size_t at)
  * image is none, nor is a port or tag with a path. */
 static size_t login_end(const reading *r, size_t from, size_t end)
 {
-	if (end >= r->n || r->text[end] != ':' || (from && !in(r->text[from - 1], " \t\n\"'=,;")) ||
+	if (end >= r->n || r->text[end] != ':' ||
+	    (from && !assay_is_one_of(r->text[from - 1], " \t\n\"'=,;")) ||
 	    memchr(r->text + from, '/', end - from) || memchr(r->text + from, '@', end - from))
 		return 0;
 	size_t at = end + 1;
-	while (at < r->n && r->text[at] && !in(r->text[at], " \t\n\"'<>,;/@"))
+	while (at < r->n && r->text[at] && !assay_is_one_of(r->text[at], " \t\n\"'<>,;/@"))
 		at++;
 	if (at == end + 1 || at + 1 >= r->n || r->text[at] != '@')
 		return 0;
 	const char *host = r->text + at + 1;
 	bool digest = r->n - at > 7 && !memcmp(host, "sha256:", 7);
-	return (is_letter(*host) || is_digit(*host)) && !digest ? at : 0;
+	return (assay_is_letter(*host) || assay_is_digit(*host)) && !digest ? at : 0;
 }
 
 static size_t word_end(const reading *r, size_t at)
 {
 	static const char stops[] = " \t\r\n\"'=,;{}[]()&?<>|`";
-	while (at < r->n && r->text[at] && !in(r->text[at], stops) &&
+	while (at < r->n && r->text[at] && !assay_is_one_of(r->text[at], stops) &&
 	       (r->text[at] != ':' || (at + 1 < r->n && r->text[at + 1] == '/')))
 		at++;
 	return at;
-}
-
-static bool is_word(const char *p, size_t n, const char *word)
-{
-	return n == strlen(word) && ends_with(p, n, word);
 }
 
 /* Where the value ends that begins at `from`; quotes around it go before anything else. */
 static size_t value_end(const reading *r, size_t from, extent how)
 {
 	char before = from ? r->text[from - 1] : ' ';
-	bool quoted = in(before, "\"'"), argument = !before || how == TO_ARGUMENT;
+	bool quoted = assay_is_one_of(before, "\"'"), argument = !before || how == TO_ARGUMENT;
 	if (!quoted && !argument && how == TO_WORD)
 		return word_end(r, from);
 	size_t end = from;
@@ -249,11 +118,13 @@ static size_t value_end(const reading *r, size_t from, extent how)
 			end++;
 		else if (quoted ? r->text[end] == before
 				: (!argument &&
-				   in(r->text[end], how == TO_LINE ? "\"'\r\n" : " \t\r\n")))
+				   assay_is_one_of(r->text[end],
+						   how == TO_LINE ? "\"'\r\n" : " \t\r\n")))
 			break;
 	}
 	/* what closes the text around it is no part of it */
-	while (!quoted && !argument && end > from + 1 && in(r->text[end - 1], "\"'}])"))
+	while (!quoted && !argument && end > from + 1 &&
+	       assay_is_one_of(r->text[end - 1], "\"'}])"))
 		end--;
 	return end;
 }
@@ -263,22 +134,36 @@ static bool begins_argument(const reading *r, size_t from)
 	return (!from || !r->text[from - 1]) && memchr(r->text, 0, r->n);
 }
 
+/* ?code= and its kin: what a login hands to a page. */
+static bool in_query(const reading *r, size_t from, size_t end)
+{
+	static const char *const names[] = {"CODE",      "TICKET",       "ACCESS",     "SID",
+					    "ASSERTION", "SAMLRESPONSE", "SAMLREQUEST"};
+	return from && assay_is_one_of(r->text[from - 1], "?&#;") &&
+	       assay_is_word_of(r->text + from, end - from, names, COUNT_OF(names));
+}
+
 /* A name is followed by = or :, quotes and spaces between them; an option also by a space. */
-static extent names_next(const reading *r, size_t from, size_t end)
+static extent names_next(reading *r, size_t from, size_t end)
 {
 	const char *word = r->text + from;
 	size_t at = end, n = end - from;
-	while (at < r->n && in(r->text[at], "\"' "))
+	while (at < r->n && assay_is_one_of(r->text[at], "\"' "))
 		at++;
-	bool assigned = at < r->n && in(r->text[at], "=:");
-	bool apart = end < r->n && (!r->text[end] || in(r->text[end], " \t\n"));
-	if (r->netrc && apart && (is_word(word, n, "PASSWORD") || is_word(word, n, "ACCOUNT")))
+	bool assigned = at < r->n && assay_is_one_of(r->text[at], "=:");
+	bool apart = end < r->n && (!r->text[end] || assay_is_one_of(r->text[end], " \t\n"));
+	if (r->netrc && apart &&
+	    (assay_is_word(word, n, "PASSWORD") || assay_is_word(word, n, "ACCOUNT")))
 		return TO_BLANK;
 	/* or by a comma, in a list of JSON */
-	bool option = *word == '-' && (apart || assigned || (at < r->n && r->text[at] == ','));
-	if ((!assigned && !option) || !secret_name(word, n))
+	bool option = (*word == '-' && (apart || assigned || (at < r->n && r->text[at] == ','))) ||
+		      (r->settings && apart);
+	r->kind = assay_secret_name(word, n);
+	if (assigned && in_query(r, from, end))
+		r->kind = ASSAY_SECRET_WORD;
+	if ((!assigned && !option) || !r->kind)
 		return NO_VALUE;
-	if (ends_with(word, n, "COOKIE") || ends_with(word, n, "AUTHORIZATION"))
+	if (assay_ends_with(word, n, "COOKIE") || assay_ends_with(word, n, "AUTHORIZATION"))
 		return TO_LINE;
 	if (!option)
 		return TO_WORD;
@@ -289,11 +174,11 @@ static extent names_next(const reading *r, size_t from, size_t end)
 static const char *letters_of(const char *word, size_t n)
 {
 	static const char *const programs[][2] = {
-		{"SSHPASS", "p"}, {"LOGIN", "p"},      {"MYSQL", "p"},     {"MYSQLDUMP", "p"},
-		{"MARIADB", "p"}, {"MONGO", "p"},      {"MONGOSH", "p"},   {"MONGODUMP", "p"},
-		{"SQLCMD", "P"},  {"LDAPSEARCH", "w"}, {"REDIS-CLI", "a"}, {"OPENSSL", "kK"},
-		{"HTTP", "a"},    {"HTTPS", "a"},      {"XH", "a"},        {"7Z", "p"},
-		{"ZIP", "P"},     {"UNZIP", "P"},
+		{"SSHPASS", "p"}, {"LOGIN", "p"},      {"MYSQL", "p"},       {"MYSQLDUMP", "p"},
+		{"MARIADB", "p"}, {"MONGO", "p"},      {"MONGOSH", "p"},     {"MONGODUMP", "p"},
+		{"SQLCMD", "P"},  {"LDAPSEARCH", "w"}, {"REDIS-CLI", "a"},   {"OPENSSL", "kK"},
+		{"HTTP", "a"},    {"HTTPS", "a"},      {"XH", "a"},          {"7Z", "p"},
+		{"ZIP", "P"},     {"UNZIP", "P"},      {"SSH-KEYGEN", "NP"},
 	};
 	for (size_t i = n; i > 0; i--)
 		if (word[i - 1] == '/') {
@@ -301,7 +186,7 @@ static const char *letters_of(const char *word, size_t n)
 			break;
 		}
 	for (size_t i = 0; i < COUNT_OF(programs); i++)
-		if (is_word(word, n, programs[i][0]))
+		if (assay_is_word(word, n, programs[i][0]))
 			return programs[i][1];
 	return NULL;
 }
@@ -309,33 +194,33 @@ static const char *letters_of(const char *word, size_t n)
 /* -u, -U, --user and its kin: a login, or a name alone. */
 static bool takes_login(const char *word, size_t n)
 {
-	static const char *const options[] = {"--USER", "--PROXY-USER", "--USERPWD", "--HTTP-USER"};
-	for (size_t i = 0; i < COUNT_OF(options); i++)
-		if (is_word(word, n, options[i]))
-			return true;
-	return is_word(word, n, "-U");
+	static const char *const options[] = {"--USER", "--PROXY-USER", "--USERPWD", "--HTTP-USER",
+					      "--CERT", "--PROXY-CERT", "-U",        "-E"};
+	return assay_is_word_of(word, n, options, COUNT_OF(options));
 }
 
 /* user:password or user%password; 1000:1000 is a user and a group. */
 static bool is_login(const char *p, size_t n)
 {
 	size_t user = 0, digits = 0;
-	for (; user < n && !in(p[user], ":%/ "); user++)
-		digits += is_digit(p[user]);
-	return user > digits && user + 1 < n && in(p[user], ":%") && p[user + 1] != '/';
+	for (; user < n && !assay_is_one_of(p[user], ":%/ "); user++)
+		digits += assay_is_digit(p[user]);
+	return user > digits && user + 1 < n && assay_is_one_of(p[user], ":%") &&
+	       p[user + 1] != '/';
 }
 
 /* "Bearer XYZ" and "Basic XYZ": the secret is the word behind the word. */
 static bool is_scheme(const char *p, size_t n)
 {
-	return (n == 6 && ends_with(p, n, "BEARER")) || (n == 5 && ends_with(p, n, "BASIC"));
+	return (n == 6 && assay_ends_with(p, n, "BEARER")) ||
+	       (n == 5 && assay_ends_with(p, n, "BASIC"));
 }
 
 /* A host or folder behind which the path itself is what lets one in. */
 static bool is_hook(const char *p, size_t n)
 {
-	return (n > 6 && !memcmp(p, "hooks.", 6)) || is_word(p, n, "WEBHOOK") ||
-	       is_word(p, n, "WEBHOOKS");
+	static const char *const names[] = {"WEBHOOK", "WEBHOOKS", "WEBHOOKB2"};
+	return (n > 6 && !memcmp(p, "hooks.", 6)) || assay_is_word_of(p, n, names, COUNT_OF(names));
 }
 
 /* Tokens that are folders of a URL's path, from the host at `at` on. The new end. */
@@ -346,18 +231,11 @@ static size_t hide_folders(reading *r, size_t at, size_t end)
 		size_t stop = slash ? (size_t)(slash - r->text) : end, n = stop - at;
 		if (slash && is_hook(r->text + at, n))
 			return stop + 1 + hide(r, stop + 1, end - stop - 1);
-		size_t kept = looks_secret(r->text + at, n) ? hide(r, at, n) : n;
+		size_t kept = assay_looks_secret(r->text + at, n) ? hide(r, at, n) : n;
 		end -= n - kept;
 		at += kept + 1;
 	}
 	return end;
-}
-
-static int hex_digit(char c)
-{
-	return is_digit(c)                          ? c - '0'
-	       : upper(c) >= 'A' && upper(c) <= 'F' ? upper(c) - 'A' + 10
-						    : -1;
 }
 
 /* A word with %40 and the like in it that holds a secret once they are decoded, or is too long to
@@ -367,9 +245,10 @@ static bool hides_encoded(const reading *r, const char *word, size_t n)
 	char plain[LONGEST_DECODED];
 	size_t out = 0, decoded = 0;
 	for (size_t i = 0; i < n && out < sizeof plain; i++) {
-		bool coded = word[i] == '%' && n - i > 2 && hex_digit(word[i + 1]) >= 0 &&
-			     hex_digit(word[i + 2]) >= 0;
-		plain[out++] = coded ? (char)(hex_digit(word[i + 1]) * 16 + hex_digit(word[i + 2]))
+		bool coded = word[i] == '%' && n - i > 2 && assay_hex_digit(word[i + 1]) >= 0 &&
+			     assay_hex_digit(word[i + 2]) >= 0;
+		plain[out++] = coded ? (char)(assay_hex_digit(word[i + 1]) * 16 +
+					      assay_hex_digit(word[i + 2]))
 				     : word[i];
 		decoded += coded;
 		i += coded ? 2 : 0;
@@ -393,7 +272,7 @@ static size_t key_block(const char *p, size_t n)
 		return 0;
 	while (line < n && line < 64 && (line < sizeof begin || p[line] != '-'))
 		line++;
-	if (!ends_with(p, line, named))
+	if (!assay_ends_with(p, line, named))
 		return 0;
 	for (size_t i = line; i + sizeof end - 1 <= n && stop == n; i++)
 		if (!memcmp(p + i, end, sizeof end - 1))
@@ -407,13 +286,13 @@ static size_t key_block(const char *p, size_t n)
 static size_t attached_option(const reading *r, size_t from, size_t end)
 {
 	const char *p = r->text + from;
-	bool starts = !from || !r->text[from - 1] || in(r->text[from - 1], " \t\n\"'");
+	bool starts = !from || !r->text[from - 1] || assay_is_one_of(r->text[from - 1], " \t\n\"'");
 	if (!starts || end - from < 3 || *p != '-' || p[1] == '-')
 		return 0;
 	size_t all = value_end(r, from, TO_BLANK) - from;
-	if (r->letters && in(p[1], r->letters))
+	if (r->letters && assay_is_one_of(p[1], r->letters))
 		return 2;
-	return in(p[1], "uU") && is_login(p + 2, all - 2) ? 2 : 0;
+	return assay_is_one_of(p[1], "uU") && is_login(p + 2, all - 2) ? 2 : 0;
 }
 
 /* The value of a name, or a login, that begins at `from`: hidden. Its new end, 0: it is none. */
@@ -422,18 +301,75 @@ static size_t take_value(reading *r, size_t from)
 	extent how = r->value;
 	size_t n = value_end(r, from, how ? how : TO_BLANK) - from;
 	const char *word = r->text + from;
-	bool secret = how ? !is_harmless(word, n) : r->login && is_login(word, n);
+	bool secret = how ? !assay_is_harmless(word, n, r->kind) : r->login && is_login(word, n);
 	r->value = NO_VALUE;
 	r->login = false;
 	if (!secret)
 		return 0;
 	/* "Bearer abc": a kind, and then the secret */
 	size_t kind = 0;
-	while (kind < n && is_letter(word[kind]))
+	while (kind < n && assay_is_letter(word[kind]))
 		kind++;
 	if (how == TO_LINE && kind && kind + 1 < n && word[kind] == ' ')
 		from += kind + 1, n -= kind + 1;
 	return from + hide(r, from, n);
+}
+
+/* "password letmein", "the key is abc1": what a sentence says of the word behind this one. */
+static saying said_by(const reading *r, size_t from, size_t end)
+{
+	static const char *const sure[] = {"PASSWORD", "PASSPHRASE"};
+	static const char *const maybe[] = {"PASSWD", "PASSCODE",   "TOKEN", "KEY",
+					    "SECRET", "CREDENTIAL", "PIN",   "IDENTIFIED"};
+	static const char *const is[] = {"IS", "WAS", "BY", "="};
+	const char *word = r->text + from;
+	size_t n = end - from;
+	bool ends = end < r->n && assay_is_one_of(r->text[end], " \t\"':");
+	if (!ends)
+		return NOTHING;
+	if (assay_is_word_of(word, n, sure, COUNT_OF(sure)))
+		return ITS_NAME;
+	if (assay_is_word_of(word, n, maybe, COUNT_OF(maybe)))
+		return ITS_NAME_MAYBE;
+	return !r->said || !assay_is_word_of(word, n, is, COUNT_OF(is)) ? NOTHING
+	       : r->said == ITS_NAME                                    ? IT_IS
+									: IT_IS_MAYBE;
+}
+
+/* Whether it is the secret a sentence spoke of. Where that is not sure it has digits in it. */
+static bool is_said(const reading *r, const char *word, size_t n)
+{
+	static const char *const others[] = {"IS",  "WAS", "FILE", "FOR",   "OF",     "AND",
+					     "OR",  "IN",  "ON",   "WITH",  "FROM",   "TO",
+					     "NOT", "THE", "A",    "AN",    "HASH",   "PROMPT",
+					     "SET", "AS",  "BY",   "WRONG", "MISSING"};
+	size_t digits = 0;
+	for (size_t i = 0; i < n; i++)
+		digits += assay_is_digit(word[i]);
+	if (!r->said || r->said == ITS_NAME_MAYBE || assay_is_one_of(*word, "-/.$") ||
+	    assay_is_word_of(word, n, others, COUNT_OF(others)))
+		return false;
+	return r->said != IT_IS_MAYBE || digits;
+}
+
+/* "echo letmein | sudo -S": what is printed into a program that asks for it. How much. */
+static size_t piped_secret(const reading *r, size_t from, size_t end)
+{
+	static const char *const readers[] = {"-stdin", "sudo -S", "chpasswd", "passphrase-fd 0"};
+	const char *word = r->text + from;
+	size_t line = end, pipe = 0;
+	if (!assay_is_word(word, end - from, "ECHO") && !assay_is_word(word, end - from, "PRINTF"))
+		return 0;
+	for (; line < r->n && line - end < LONGEST_PIPE && r->text[line] != '\n'; line++)
+		if (!pipe && r->text[line] == '|')
+			pipe = line;
+	for (size_t i = pipe; pipe && i < line; i++)
+		for (size_t k = 0; k < COUNT_OF(readers); k++) {
+			size_t w = strlen(readers[k]);
+			if (line - i >= w && !memcmp(r->text + i, readers[k], w))
+				return pipe - end;
+		}
+	return 0;
 }
 
 /* What the word says about those behind it. */
@@ -443,21 +379,34 @@ static void look_ahead(reading *r, size_t from, size_t end)
 	size_t n = end - from;
 	if (letters)
 		r->letters = letters;
-	r->netrc |= is_word(word, n, "MACHINE") || is_word(word, n, "LOGIN");
+	r->netrc |= assay_is_word(word, n, "MACHINE") || assay_is_word(word, n, "LOGIN");
+	r->git |= n >= 3 && assay_ends_with(word, n, "GIT");
+	r->digest = assay_names_digest(word, n);
+	r->said = said_by(r, from, end);
 	r->login = takes_login(word, n);
 	r->value = names_next(r, from, end);
-	if (!r->value && r->letters && n == 2 && *word == '-' && in(word[1], r->letters))
-		r->value = TO_BLANK;
-	if (!r->value && is_scheme(word, n))
-		r->value = TO_WORD;
+	r->settings |= assay_is_word(word, n, "CONFIG") || assay_is_word(word, n, "CONFIGURE");
+	if (!r->value &&
+	    ((r->letters && n == 2 && *word == '-' && assay_is_one_of(word[1], r->letters)) ||
+	     is_scheme(word, n))) {
+		r->value = *word == '-' ? TO_BLANK : TO_WORD;
+		r->kind = ASSAY_SECRET_WORD;
+	}
 }
 
 /* Telegram's: the number of a bot, a colon, and what begins here. */
 static bool is_bot_key(const reading *r, size_t from, size_t n)
 {
 	const char *p = r->text + from;
-	return from >= 2 && p[-1] == ':' && is_digit(p[-2]) && n >= BOT_SECRET &&
-	       !memcmp(p, "AA", 2) && shape_of(p, n, "-_").n == BOT_SECRET;
+	return from >= 2 && p[-1] == ':' && assay_is_digit(p[-2]) && n >= BOT_SECRET &&
+	       !memcmp(p, "AA", 2) && assay_is_run(p, BOT_SECRET, "-_") &&
+	       (n == BOT_SECRET || !assay_is_run(p + BOT_SECRET, 1, "-_"));
+}
+
+/* "model@0123abcd", "sha256-...": not a word of its own. */
+static bool is_part(const reading *r, size_t from)
+{
+	return from && assay_is_one_of(r->text[from - 1], "@/#~^");
 }
 
 static size_t take_word(reading *r, size_t from, size_t end)
@@ -469,17 +418,23 @@ static size_t take_word(reading *r, size_t from, size_t end)
 	}
 	const char *word = r->text + from;
 	size_t n = end - from, letter = attached_option(r, from, end);
-	if (letter) {
+	if (letter || is_said(r, word, n)) {
 		from += letter;
+		r->said = NOTHING;
 		return from + hide(r, from, value_end(r, from, TO_BLANK) - from);
 	}
 	if (is_bot_key(r, from, n))
 		return from + hide(r, from, BOT_SECRET);
+	if (assay_is_bare_hex(word, n))
+		return r->digest || r->git || is_part(r, from) ? end : from + hide(r, from, n);
+	size_t piped = piped_secret(r, from, end);
+	if (piped)
+		return end + hide(r, end, piped);
 	const char *slashes = n > 2 && !memcmp(word, "//", 2) ? word + 2 : NULL;
 	for (size_t i = 0; !slashes && i + 3 <= n; i++)
 		if (!memcmp(word + i, "://", 3))
 			slashes = word + i + 3;
-	if (looks_secret(word, n) || (memchr(word, '%', n) && hides_encoded(r, word, n)))
+	if (assay_looks_secret(word, n) || (memchr(word, '%', n) && hides_encoded(r, word, n)))
 		return from + hide(r, from, n);
 	size_t login = slashes ? 0 : login_end(r, from, end);
 	if (login)
