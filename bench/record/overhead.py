@@ -136,6 +136,8 @@ def measure(load, who, n, until):
     pristine = [blocks.time() for _ in range(PRISTINE)]
     switch = Kineto() if who == "torch.profiler" else Assay()
     ratios, offs, more = rounds(blocks, switch, n, until)
+    if not ratios:
+        raise RuntimeError("no round fits into its share of --seconds")
     out = {"ratios": ratios, "off": statistics.median(offs), "pristine": statistics.median(pristine),
            "steps": blocks.steps * len(ratios), "faults": statistics.median(more)}
     if who != "torch.profiler":

@@ -153,4 +153,5 @@ def main():
         measure(load, a.seconds)
 
 
-main()
+if __name__ == "__main__":
+    main()

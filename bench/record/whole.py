@@ -3,9 +3,10 @@
 recorded ones in random order, so that a machine that changes its mood changes it for all. Switching within one process (overhead.py)
 is more exact, but does not see what a recorder costs for as long as it is there.
 
-usage: bench/record/whole.py [--times N] [--seconds S] [--ahead N] [--way NAME=OPTIONS]... [LOAD...]
+usage: bench/record/whole.py [--times N] [--seconds S] [--ahead N] [--way NAME=OPTIONS]... [--cupti] [LOAD...]
 LOAD       of loads.py; read_back when none is named
---way      a way to record: options of `assay record`, such as `bare=--set no_stacks=1 --set sample=0`; "plain" and "assay" are always there
+--way      a way to record: options of `assay record`, such as `bare=--stacks off --sample off`; "plain" and "assay" are always there
+--cupti    a way more: no assay, but CUPTI's records of kernels and copies, which are thrown away (parts.py): what no recorder can do without
 --times    processes of each load and way (default 5)
 --seconds  that each works (default 2)
 --ahead    processes that prepare at the same time (default 3)
@@ -27,12 +28,16 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 ASSAY = os.path.abspath(os.environ.get("ASSAY", os.path.join(HERE, "../../build/release/assay")))
 WARM_UP_S = 0.5
+CUPTI = object()
 
 
-def work(load, seconds, gate):
+def work(load, seconds, gate, cupti):
     """Milliseconds of a median step, once no other process works."""
     import torch
     from loads import LOADS
+    if cupti:
+        import parts
+        parts.attach(parts.Config(parts.WORK))
     step = LOADS[load][0]()
     for _ in range(5):
         step()
@@ -50,9 +55,10 @@ def work(load, seconds, gate):
 
 
 def one(load, options, seconds, gate, folder):
-    inside = [sys.executable, __file__, "--inside", gate, "--seconds", str(seconds), load]
+    cupti = options is CUPTI
+    inside = [sys.executable, __file__, "--inside", gate, "--seconds", str(seconds), *(["--cupti"] if cupti else []), load]
     run = tempfile.mkdtemp(dir=folder)
-    command = inside if options is None else [ASSAY, "record", "--quiet", "-o", run, *options, "--", *inside]
+    command = inside if options is None or cupti else [ASSAY, "record", "--quiet", "-o", run, *options, "--", *inside]
     p = subprocess.run(command, capture_output=True, text=True)
     size = sum(os.path.getsize(os.path.join(run, f)) for f in os.listdir(run) if f.endswith(".asy"))
     shutil.rmtree(run, ignore_errors=True)
@@ -70,12 +76,13 @@ def main():
     options.add_argument("--seconds", type=float, default=2)
     options.add_argument("--ahead", type=int, default=3)
     options.add_argument("--way", action="append", default=[])
+    options.add_argument("--cupti", action="store_true")
     options.add_argument("--inside", help=argparse.SUPPRESS)
     options.add_argument("loads", nargs="*", default=["read_back"])
     a = options.parse_args()
     if a.inside:
-        sys.exit(work(a.loads[0], a.seconds, a.inside))
-    ways = {"plain": None, "assay": []}
+        sys.exit(work(a.loads[0], a.seconds, a.inside, a.cupti))
+    ways = {"plain": None, "assay": [], **({"CUPTI alone": CUPTI} if a.cupti else {})}
     ways.update((name, shlex.split(rest)) for name, _, rest in (w.partition("=") for w in a.way))
     folder = tempfile.mkdtemp(prefix="assay-whole-")
     gate = os.path.join(folder, "gate")
