@@ -272,7 +272,8 @@ static void add_rank_steps(const assay_matching *m, assay_map *rows)
 	}
 }
 
-/* What is said of collectives and of who waits in them. */
+/* What is said of collectives and of who waits in them. steps: NULL where nobody asks for
+ * rank_step. */
 static void sum_matches(const assay_matching *m, assay_map *steps, struct lates *late)
 {
 	assay_map rows = {0};
@@ -281,7 +282,8 @@ static void sum_matches(const assay_matching *m, assay_map *steps, struct lates 
 	while (assay_matches_next(&it)) {
 		if (it.n > 1) {
 			add_waits(&m->run->part.t, it.call.p, it.n);
-			add_lateness(m, steps, it.call.p, it.n);
+			if (steps)
+				add_lateness(m, steps, it.call.p, it.n);
 			find_late(&m->run->part.t, it.call.p, it.n, late);
 		}
 		add_collective(m, &rows, it.call.p, it.n);
@@ -308,8 +310,9 @@ void assay_ranks(assay_run *run)
 	assay_matching_part(&m);
 	if (m.mismatched)
 		assay_rank_clocks(&m);
-	sum_matches(&m, &steps, &late);
-	add_rank_steps(&m, &steps);
+	sum_matches(&m, run->lean ? NULL : &steps, &late);
+	if (!run->lean)
+		add_rank_steps(&m, &steps);
 	name_late_ranks(&run->part.t, &late);
 	warn_unmatched(&m);
 	assay_late_causes(run, m.kinds.kind.n && m.kinds.kind.p[0].on_host);

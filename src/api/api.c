@@ -310,9 +310,11 @@ static bool analyze_job(assay_run *run, const assay_report_opts *opts, assay_hal
 	if (!tell_part(run, opts, half->there, err))
 		return false;
 	assay_ranks(run);
+	assay_tables_rest(&run->part.t);
 	if (!half->worth)
 		start_worth(run, opts, half);
 	assay_window_add_causes(run, &half->order, window);
+	assay_tables_rest(&run->part.t);
 	assay_hole_search_start(&holes, run, window);
 	bool ok = find_work(run, opts, half, err) &&
 		  find_worth_changing(run, opts, half, &holes, err);
@@ -320,6 +322,7 @@ static bool analyze_job(assay_run *run, const assay_report_opts *opts, assay_hal
 	if (!ok)
 		return false;
 	assay_self_check(run, window);
+	assay_tables_rest(&run->part.t);
 	derive_xla(run);
 	return true;
 }

@@ -44,14 +44,24 @@ bool assay_job_start(assay_job *j, const assay_report_opts *given, assay_needs n
 	return assay_opts_take(&j->opts, given, err);
 }
 
+/* What is printed of every rank waits for its turn on disk. */
+static void put_away(assay_job *j)
+{
+	for (size_t i = 0; i < assay_findings_kept_count; i++)
+		assay_table_to_disk(&j->found->part.t, assay_findings_kept[i]);
+	assay_tables_rest(&j->found->part.t);
+}
+
 /* Thousands of ranks have the same kernels, and collectives that are looked at only side by side.
  */
 static void fold_findings(assay_job *j)
 {
-	enum { SOME = 4096 };
+	enum { SOME = 4096, SOME_PROCESSES = 128 };
 	j->used = true;
 	if (j->calls_apart)
 		assay_calls_keep(j->found);
+	if (++j->taken % SOME_PROCESSES == 0)
+		put_away(j);
 	if (j->found->part.t.kernel.n < 2 * j->kernels + SOME)
 		return;
 	assay_kernels_fold(j->found, 0);
@@ -252,8 +262,11 @@ bool assay_job_finish(assay_job *j, assay_run *run, assay_err *err)
 	assay_findings_append(&j->found->part, &run->part, NULL); /* files that cannot be read */
 	assay_forget_problems(&run->part);
 	assay_kernels_fold(j->found, 0);
-	if (!assay_kin_check(j->found, tells_part(&j->opts), err) || !choose(j, in_full, err) ||
-	    !read_in_full(j, run, in_full, err))
+	put_away(j);
+	if (!assay_kin_check(j->found, tells_part(&j->opts), err) || !choose(j, in_full, err))
+		return false;
+	assay_tables_rest(&j->found->part.t);
+	if (!read_in_full(j, run, in_full, err))
 		return false;
 	memcpy(issues, run->part.issues, sizeof issues);
 	assay_bound_times(run);
@@ -268,6 +281,7 @@ bool assay_job_finish(assay_job *j, assay_run *run, assay_err *err)
 	assay_run_free(j->found); /* a job of many ranks is not held twice */
 	j->found = NULL;
 	assay_kernels_fold(run, kernels);
+	assay_tables_rest(&run->part.t);
 	bool ok = assay_analyze_rest(run, &j->opts, j->needs, &half, err);
 	assay_halfway_free(&half);
 	return ok;

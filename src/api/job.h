@@ -42,6 +42,7 @@ typedef struct assay_job {
 	assay_needs needs;
 	assay_run *found; /* findings of all processes so far */
 	size_t kernels;   /* rows of kernel when they were folded last */
+	size_t taken;     /* processes */
 	assay_arena arena;
 	assay_vec(char *) left; /* files that are of no single process: read in full */
 	bool calls_apart;       /* as assay_run has it */

@@ -213,6 +213,7 @@ void assay_arena_reset(assay_arena *a)
 typedef struct pages {
 	assay_owned block;
 	size_t bytes; /* with the head */
+	bool on_disk;
 } pages;
 static_assert(sizeof(pages) <= HEAD, "room for the head");
 
@@ -234,10 +235,14 @@ static assay_owned *small_block(assay_owned *old, size_t old_bytes, size_t bytes
 	return b;
 }
 
+static void *grow_on_disk(void *old, size_t bytes);
+
 void *assay_pages_grow(void *old, size_t bytes)
 {
 	pages *b = head_of(old), *p;
 	size_t old_bytes = b ? b->bytes : 0;
+	if (b && b->on_disk)
+		return grow_on_disk(old, bytes);
 	if (bytes > PTRDIFF_MAX - 2 * HUGE)
 		assay_oom(bytes);
 	bytes += HEAD;
@@ -293,12 +298,49 @@ void *assay_pages_on_disk(size_t bytes)
 	if (p == MAP_FAILED)
 		return NULL;
 	p->bytes = p->block.mapped = bytes;
+	p->on_disk = true;
 	assay_own(&p->block);
 	return (char *)p + HEAD;
 }
 
+/* A little at a time, so that neither of the two is in memory as a whole. */
+static void copy_resting(char *to, char *from, size_t bytes)
+{
+	enum { STEP = 1 << 20 };
+	for (size_t at = 0, n; at < bytes; at += n) {
+		n = bytes - at < STEP ? bytes - at : STEP;
+		memcpy(to + at, from + at, n);
+		assay_pages_rest(to, at, at + n);
+		assay_pages_rest(from, at, at + n);
+	}
+}
+
+static void *grow_on_disk(void *old, size_t bytes)
+{
+	size_t old_bytes = head_of(old)->bytes - HEAD;
+	char *p = assay_pages_on_disk(bytes);
+	p = p ? p : assay_pages_grow(NULL, bytes);
+	copy_resting(p, old, old_bytes < bytes ? old_bytes : bytes);
+	assay_pages_free(old);
+	return p;
+}
+
+void *assay_pages_to_disk(void *p)
+{
+	pages *b = head_of(p);
+	size_t bytes = b ? b->bytes - HEAD : 0;
+	char *moved = !b || b->on_disk ? NULL : assay_pages_on_disk(bytes);
+	if (!moved)
+		return p;
+	copy_resting(moved, p, bytes);
+	assay_pages_free(p);
+	return moved;
+}
+
 void assay_pages_rest(void *p, size_t from, size_t to)
 {
+	if (!p || !head_of(p)->on_disk)
+		return;
 	assert(to <= head_of(p)->bytes - HEAD);
 	from = whole(HEAD + from, PAGE);
 	to = (HEAD + to) / PAGE * PAGE;
@@ -382,6 +424,25 @@ TEST(pages_on_disk_keep_their_bytes_while_they_rest)
 		CHECK_EQ(p[i], i % 251);
 	assay_pages_rest(p, 5000, 5001); /* less than a page */
 	assay_pages_free(p);
+	return 0;
+}
+
+TEST(pages_that_went_to_disk_keep_their_bytes_and_grow_there)
+{
+	enum { MANY = 3 << 20 };
+	uint32_t *p = assay_pages_grow(NULL, MANY);
+	for (uint32_t i = 0; i < MANY / sizeof *p; i++)
+		p[i] = i;
+	p = assay_pages_to_disk(p);
+	CHECK(head_of(p)->on_disk && assay_pages_to_disk(p) == p);
+	p = assay_pages_grow(p, 3 * (size_t)MANY);
+	CHECK(head_of(p)->on_disk);
+	assay_pages_rest(p, 0, 3 * (size_t)MANY);
+	for (uint32_t i = 0; i < MANY / sizeof *p; i++)
+		CHECK_EQ(p[i], i);
+	CHECK(!p[MANY / sizeof *p] && !p[3 * MANY / sizeof *p - 1]);
+	assay_pages_free(p);
+	CHECK(!assay_pages_to_disk(NULL));
 	return 0;
 }
 

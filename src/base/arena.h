@@ -27,9 +27,11 @@ void assay_arena_reset(assay_arena *a);
 void *assay_pages_grow(void *old, size_t new_bytes);
 void assay_pages_free(void *p);
 /* So many bytes, zeroed, in a file without a name below TMPDIR: only what is looked at takes
- * memory. They do not grow. NULL: there is no room for such a file. */
+ * memory. NULL: there is no room for such a file. */
 void *assay_pages_on_disk(size_t bytes);
-/* These bytes of them are not looked at again soon. */
+/* The same bytes there; as they were where there is no room. They stay there when they grow. */
+void *assay_pages_to_disk(void *p);
+/* These bytes, if they are on disk, are not looked at again soon. */
 void assay_pages_rest(void *p, size_t from, size_t to);
 /* It may stay when all else of a run goes. */
 void assay_pages_disown(void *p);

@@ -183,7 +183,11 @@ static struct assay_spill_run merge_runs(assay_spill *s, size_t first, size_t n)
 
 void assay_spill_end(assay_spill *s)
 {
+	if (s->run.n && s->newest.n)
+		put_away(s); /* several may be there at the same time: none keeps its buffer */
 	sort_newest(s);
+	if (!s->newest.n)
+		assay_vec_free(&s->newest);
 	while (s->compare && s->run.n > FAN_IN) {
 		size_t kept = 0;
 		for (size_t i = 0, n; i < s->run.n; i += n) {

@@ -11,12 +11,14 @@ struct merge_args {
 
 struct merging {
 	const assay_report_opts *opts;
+	bool lean;
 	assay_merged out;
 };
 
 static bool merge_shards(void *ctx, assay_run *run, char **operands, size_t n, assay_err *err)
 {
 	struct merging *m = ctx;
+	run->lean = m->lean;
 	return assay_shards_merge(run, operands, n, m->opts, &m->out, err);
 }
 
@@ -27,7 +29,7 @@ int assay_cmd_merge_shards(char **files, int n, int64_t steps, const char *rates
 				  .steps = (int32_t)steps,
 				  .top = (uint32_t)show->top,
 				  .rates = rates};
-	struct merging m = {.opts = &opts};
+	struct merging m = {.opts = &opts, .lean = !show->html};
 	assay_err err = {0};
 	assay_run *run = assay_cmd_read_by(merge_shards, &m, files, n, &err);
 	if (!run)

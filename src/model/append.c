@@ -272,20 +272,117 @@ void assay_rows_append(assay_part *to, const assay_part *from, const assay_table
 	assay_split_free(&s);
 }
 
+/* ------------------------------------------------------------------ all but a few sources */
+
+/* Rows that stay neighbours: so many at most that those on disk may rest before the next ones. */
+enum { NEIGHBOURS = 32 << 10 };
+struct stretch {
+	uint32_t first, n, to;
+};
+
+struct moving {
+	const assay_part *from;
+	assay_part *to;
+	assay_vec(struct stretch) of[ASSAY_T_COUNT];
+	assay_sid *sid; /* 0: not needed yet */
+};
+
+static void find_stretches(struct moving *m, assay_table_id id, const bool *skip)
+{
+	uint32_t n = (uint32_t)assay_rows(&m->from->t, &assay_table_infos[id]);
+	uint32_t to = (uint32_t)assay_rows(&m->to->t, &assay_table_infos[id]);
+	struct stretch *last = NULL;
+	for (uint32_t row = 0; row < n; row++) {
+		uint32_t source = assay_row_source(&m->from->t, id, row);
+		if (source != ASSAY_NO_ROW && skip[source]) {
+			last = NULL;
+			continue;
+		}
+		if (!last || last->n == NEIGHBOURS) {
+			last = assay_push(&m->of[id]);
+			*last = (struct stretch){row, 0, to};
+		}
+		last->n++;
+		to++;
+	}
+}
+
+static uint32_t place_of(const struct moving *m, assay_table_id id, uint32_t row)
+{
+	size_t low = 0, high = id < ASSAY_T_COUNT && row != ASSAY_NO_ROW ? m->of[id].n : 0;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		const struct stretch *s = &m->of[id].p[mid];
+		if (row >= s->first && row - s->first < s->n)
+			return s->to + (row - s->first);
+		if (row < s->first)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return ASSAY_NO_ROW;
+}
+
+static uint32_t place_of_text(struct moving *m, assay_sid id)
+{
+	if (id && !m->sid[id])
+		m->sid[id] = assay_intern(&m->to->strings, assay_pool_get(&m->from->strings, id));
+	return m->sid[id];
+}
+
+static void move_column(struct moving *m, const assay_table_info *info, const assay_col_info *col)
+{
+	const assay_col_kind *kind = col->kind;
+	char *out = assay_values(&m->to->t, info, col), *in = assay_values(&m->from->t, info, col);
+	for (size_t i = 0; i < m->of[info->id].n; i++) {
+		const struct stretch *s = &m->of[info->id].p[i];
+		uint32_t *id = (uint32_t *)(void *)(out + s->to * col->width);
+		memcpy(id, in + s->first * col->width, s->n * col->width);
+		for (uint32_t k = 0; kind->type == ASSAY_COL_sid && k < s->n; k++)
+			id[k] = place_of_text(m, id[k]);
+		for (uint32_t k = 0; kind->type == ASSAY_COL_row && k < s->n; k++)
+			id[k] = place_of(m, kind->refers, id[k]);
+		for (uint32_t k = 0; kind->type == ASSAY_COL_choice && k < s->n; k++)
+			id[k] = place_of(m, kind->choose(&m->from->t, info->id, s->first + k),
+					 id[k]);
+		assay_pages_rest(out, s->to * col->width, (s->to + s->n) * col->width);
+		assay_pages_rest(in, s->first * col->width, (s->first + s->n) * col->width);
+	}
+}
+
+static void move_table(struct moving *m, assay_table_id id)
+{
+	const assay_table_info *info = &assay_table_infos[id];
+	assay_table_head *h = assay_table_at(&m->to->t, info);
+	size_t n = 0;
+	for (size_t i = 0; i < m->of[id].n; i++)
+		n += m->of[id].p[i].n;
+	assay_reserve(&m->to->t, id, n);
+	assay_table_to_disk(&m->to->t, id);
+	for (size_t c = 0; n && c < info->cols; c++)
+		move_column(m, info, &info->col[c]);
+	h->n += n;
+	h->used = h->n > h->used ? h->n : h->used;
+}
+
 void assay_rows_move(assay_part *to, assay_part *from, const assay_table_id *tables, size_t n,
 		     const bool *skip)
 {
 	size_t sources = to->t.source.n;
-	assay_split s;
-	assay_split_make(&s, from, tables, n);
-	choose_all(&s, skip);
+	struct moving m = {.from = from, .to = to};
+	m.sid = assay_pages_grow(NULL, (from->strings.str.n + 1) * sizeof *m.sid);
 	for (size_t i = 0; i < n; i++) {
-		place_rows(&s, to, tables[i]);
-		fill_rows(&s, to, tables[i]);
+		find_stretches(&m, tables[i], skip);
+		assay_tables_rest(&from->t);
+	}
+	for (size_t i = 0; i < n; i++) {
+		move_table(&m, tables[i]);
 		assay_table_free(&from->t, tables[i]);
 	}
 	set_groups(&to->t.source, sources);
-	assay_split_free(&s);
+	for (size_t i = 0; i < n; i++)
+		assay_vec_free(&m.of[tables[i]]);
+	assay_pages_free(m.sid);
 }
 
 /* Two processes, each with a call that launched a kernel. */

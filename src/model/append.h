@@ -38,8 +38,9 @@ void assay_split_free(assay_split *s);
 /* All of it for one append. */
 void assay_rows_append(assay_part *to, const assay_part *from, const assay_table_id *tables,
 		       size_t n, const bool *skip);
-/* The same, and the tables of `from` are gone: each as soon as it is copied, so that large ones are
- * not held twice. */
+/* The same of most sources (skip is not NULL), neighbours together; the tables of `from`, no tracks
+ * among them, are gone: each as soon as it is copied, so that large ones are not held twice, and
+ * large columns are on disk. */
 void assay_rows_move(assay_part *to, assay_part *from, const assay_table_id *tables, size_t n,
 		     const bool *skip);
 

@@ -180,6 +180,26 @@ void assay_reserve(assay_tables *t, assay_table_id id, size_t more)
 	h->cap = cap;
 }
 
+void assay_table_to_disk(assay_tables *t, assay_table_id id)
+{
+	const assay_table_head *h = table_head(t, id);
+	for (size_t c = 0; c < assay_table_infos[id].cols; c++) {
+		void **col = column(t, id, c);
+		if (h->cap * assay_table_infos[id].col[c].width >= ASSAY_LARGE_COLUMN)
+			*col = assay_pages_to_disk(*col);
+	}
+}
+
+void assay_tables_rest(const assay_tables *t)
+{
+	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++) {
+		const assay_table_info *info = &assay_table_infos[id];
+		for (size_t c = 0; c < info->cols; c++)
+			assay_pages_rest(assay_values(t, info, &info->col[c]), 0,
+					 assay_rows(t, info) * info->col[c].width);
+	}
+}
+
 /* A function for each table, so that a row is a few stores: clear_<table>(t, row). */
 #define TABLE(t, doc)                                                                              \
 	static void clear_##t(assay_tables *all, size_t row)                                       \
@@ -279,6 +299,24 @@ TEST(room_doubles_or_is_what_was_asked_for)
 	size_t cap = t.gap_part.n = t.gap_part.cap;
 	assay_reserve(&t, ASSAY_T_gap_part, 1);
 	CHECK_EQ(t.gap_part.cap, 2 * cap);
+	assay_tables_free(&t);
+	return 0;
+}
+
+TEST(a_table_on_disk_keeps_its_rows_while_it_grows)
+{
+	enum { MANY = 100000 };
+	assay_tables t = {0};
+	for (uint32_t i = 0; i < MANY; i++) {
+		uint32_t row = assay_add(&t, ASSAY_T_idle_cause);
+		t.idle_cause.dur[row] = i;
+		if (i == MANY / 2)
+			assay_table_to_disk(&t, ASSAY_T_idle_cause);
+		if (i % 1000 == 0)
+			assay_tables_rest(&t);
+	}
+	for (uint32_t i = 0; i < MANY; i++)
+		CHECK(t.idle_cause.dur[i] == i && t.idle_cause.device[i] == ASSAY_NO_ROW);
 	assay_tables_free(&t);
 	return 0;
 }

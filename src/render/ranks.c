@@ -5,6 +5,7 @@
 
 #include "base/compare.h"
 #include "base/fmt.h"
+#include "base/group.h"
 #include "base/sort.h"
 #include "render/printout.h"
 
@@ -77,34 +78,41 @@ static const struct heavy *heaviest(const assay_run *run, assay_arena *a)
 	return all;
 }
 
-/* Rows of step by source and number. */
-static uint64_t step_key(uint32_t source, int64_t number)
-{
-	const int64_t of[2] = {source, number};
-	return assay_hash(of, sizeof of, 1);
-}
+/* Rows of step by source, then by number. */
+struct step_index {
+	uint32_t *row;
+	size_t *first; /* by source, and the end: index in row */
+};
 
-static void index_steps(const assay_run *run, assay_map *steps)
+static struct step_index index_steps(const assay_run *run, assay_arena *a)
 {
 	const assay_step_table *s = &run->part.t.step;
-	for (uint32_t i = (uint32_t)s->n; i-- > 0;)
-		*assay_map_at(steps, step_key(s->source[i], s->number[i])) = i;
+	size_t sources = run->part.t.source.n;
+	struct step_index x = {assay_alloc(a, (s->n + 1) * sizeof *x.row),
+			       assay_alloc(a, (sources + 1) * sizeof *x.first)};
+	assay_group_rows(x.row, x.first, NULL, s->n, s->source, sources);
+	for (size_t i = 0; i < sources; i++)
+		assay_sort_rows(x.row + x.first[i], x.first[i + 1] - x.first[i], s->number);
+	return x;
 }
 
-static int64_t step_length(const assay_run *run, const assay_map *steps, uint32_t source,
+/* Of several with that number the first one's. */
+static int64_t step_length(const assay_run *run, const struct step_index *x, uint32_t source,
 			   int64_t number)
 {
-	uint32_t row = assay_map_get(steps, step_key(source, number));
-	return row == ASSAY_MAP_ABSENT ? -1 : run->part.t.step.dur[row];
+	const assay_step_table *s = &run->part.t.step;
+	const uint32_t *row = x->row + x->first[source];
+	size_t n = x->first[source + 1] - x->first[source];
+	size_t at = number == INT64_MIN ? 0 : assay_rows_until(row, n, s->number, number - 1);
+	return at < n && s->number[row[at]] == number ? s->dur[row[at]] : -1;
 }
 
 /* Step by rank: one row a step of the first rank, null where a rank does not have it. */
-static void put_heat(assay_jsonw *w, const assay_run *run)
+static void put_heat(assay_jsonw *w, const assay_run *run, assay_arena *scratch)
 {
 	const assay_rank_table *r = &run->part.t.rank;
 	const assay_step_table *s = &run->part.t.step;
-	assay_map steps = {0};
-	index_steps(run, &steps);
+	struct step_index steps = index_steps(run, scratch);
 	assay_jsonw_open(w, "rank_steps", '[');
 	for (size_t i = 0; r->n > 1 && i < s->n; i++) {
 		if (s->source[i] != r->source[0])
@@ -120,7 +128,6 @@ static void put_heat(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
-	assay_map_free(&steps);
 }
 
 /* Ranks of one machine. */
@@ -189,7 +196,7 @@ void assay_ranks_json(assay_jsonw *w, const assay_run *run)
 		put_rank(w, run, i);
 	assay_jsonw_close(w, ']');
 	put_hosts(w, run);
-	put_heat(w, run);
+	put_heat(w, run, &scratch);
 	assay_jsonw_open(w, "collectives", '[');
 	for (size_t i = 0; i < run->part.t.collective.n; i++)
 		put_collective(w, run, row[i].row);
@@ -281,7 +288,7 @@ static void print_hosts(assay_printout *p)
 }
 
 /* A rank's step is marked when it is the longest of all and stands out. */
-static void print_heat_line(assay_printout *p, const assay_map *steps, int64_t number)
+static void print_heat_line(assay_printout *p, const struct step_index *steps, int64_t number)
 {
 	const assay_rank_table *r = &p->run->part.t.rank;
 	int64_t length[HEAT_RANKS], most = 0, least = INT64_MAX;
@@ -301,7 +308,7 @@ static void print_heat_line(assay_printout *p, const assay_map *steps, int64_t n
 }
 
 /* Of many ranks: how long a step took on all of them, and where it took longest. */
-static void print_spread_line(assay_printout *p, const assay_map *steps, int64_t number)
+static void print_spread_line(assay_printout *p, const struct step_index *steps, int64_t number)
 {
 	const assay_rank_table *r = &p->run->part.t.rank;
 	int64_t *v = assay_alloc(&p->scratch, (r->n + 1) * sizeof *v), most = -1;
@@ -328,8 +335,7 @@ static void print_heat(assay_printout *p)
 	const assay_step_table *s = &p->run->part.t.step;
 	bool many = r->n > ASSAY_PRINT_FEW || 8 + 11 * r->n > p->width;
 	size_t listed = 0, most = many ? TOP_OF_MANY : HEAT_STEPS;
-	assay_map steps = {0};
-	index_steps(p->run, &steps);
+	struct step_index steps = index_steps(p->run, &p->scratch);
 	fprintf(p->out,
 		many ? "  step time over ranks\n  %6s"
 		     : "  step time by rank (* longest, by more than 2%%)\n  %6s",
@@ -345,7 +351,6 @@ static void print_heat(assay_printout *p)
 	if (listed > most)
 		fprintf(p->out, "  ... %zu steps of %zu ranks in all (--json has them)\n", listed,
 			r->n);
-	assay_map_free(&steps);
 }
 
 static const char *bandwidth(char buf[ASSAY_FMT], double gib)

@@ -309,6 +309,7 @@ static void put_report(assay_jsonw *w, const assay_run *run, bool steps)
 	put_job(w, run);
 	put_counts(w, run);
 	put_devices(w, run, &scratch);
+	assay_tables_rest(&run->part.t);
 	assay_budget_json(w, run);
 	assay_steady_json(w, run);
 	assay_findings_json(w, run);
@@ -320,6 +321,7 @@ static void put_report(assay_jsonw *w, const assay_run *run, bool steps)
 	assay_derived_json(w, run);
 	if (steps)
 		assay_ranks_json(w, run);
+	assay_tables_rest(&run->part.t);
 	put_kernels(w, run, &scratch);
 	put_families(w, run);
 	assay_copies_json(w, run);

@@ -3,7 +3,7 @@
 #include "names/serving.h"
 #include "render/printout.h"
 
-enum { STRIP_STEPS = 12, SERVING_COLUMNS = 79 };
+enum { STRIP_STEPS = 12, SERVING_COLUMNS = 79, MANY_STEPS = 16 << 10 };
 
 static bool is_serving(const assay_run *run, size_t step, assay_serving *out)
 {
@@ -63,6 +63,8 @@ void assay_steps_json(assay_jsonw *w, const assay_run *run)
 	struct lists l = list_by_step(run, &scratch);
 	assay_jsonw_open(w, "steps", '[');
 	for (size_t i = 0; i < s->n; i++) {
+		if (i % MANY_STEPS == 0)
+			assay_tables_rest(&run->part.t);
 		assay_jsonw_open_flat(w, NULL, '{');
 		assay_jsonw_str(w, "name", assay_text(run, s->name[i]));
 		assay_jsonw_i64(w, "number", s->number[i]);

@@ -178,6 +178,25 @@ def check_small(where):
     tap.ok("a folder that cannot be made is named", code == 1 and "file/such" in err, err)
 
 
+def peak(*args):
+    """Peak memory in kB of the program."""
+    p = subprocess.Popen([tap.ASSAY, *map(str, args)], stdout=subprocess.DEVNULL, env=clean_env())
+    _, status, usage = os.wait4(p.pid, 0)
+    return usage.ru_maxrss if status == 0 else None
+
+
+def check_memory(where):
+    """Four times as many ranks, of eight steps each: what is printed of each waits on disk."""
+    if "sanitize" in tap.ASSAY or "address" in tap.ASSAY:
+        return tap.skip("memory of a merge", "sanitizers need memory of their own")
+    few, many = where / "few", where / "many"
+    for ranks, parts in (512, few), (2048, many):
+        write(make(where / f"of{ranks}", ranks, 8), 1, parts)
+    for how in ([], ["--json"]):
+        a, b = peak("merge", few, *how), peak("merge", many, *how)
+        tap.ok(f"1,536 ranks more cost a merge less than 10 MB ({how or 'text'})", a and b and b - a < 10_000, (a, b))
+
+
 def main():
     with tempfile.TemporaryDirectory() as tmp:
         where = pathlib.Path(tmp)
@@ -190,6 +209,7 @@ def main():
         check_auto(where, job)
         check_small(where)
         check_same(where, 300, 1, 7)
+        check_memory(where)
 
 
 main()
