@@ -72,6 +72,7 @@ enum {
 	WORK_MAY_DESCALE = 1 << 22,  /* three factors may stand behind the values */
 	WORK_OF_DECODE = 1 << 23,    /* counted in steps that only generate */
 	WORK_MAKES_PARTS = 1 << 24,  /* real numbers of complex ones */
+	WORK_OF_GROUPS = 1 << 25,    /* weights of several groups stand one behind the other */
 };
 
 assay_work_fn assay_work_gemm, assay_work_flagged_gemm, assay_work_grouped, assay_work_packed4,
@@ -83,7 +84,7 @@ assay_work_fn assay_work_gemm, assay_work_flagged_gemm, assay_work_grouped, assa
 	assay_work_quantized, assay_work_mlp, assay_work_rnn, assay_work_put, assay_work_indexed,
 	assay_work_latent, assay_work_bag, assay_work_bag_backward, assay_work_tables,
 	assay_work_rowwise, assay_work_padded, assay_work_sampled, assay_work_halves,
-	assay_work_fourier, assay_work_folded, assay_work_sized;
+	assay_work_fourier, assay_work_folded, assay_work_sized, assay_work_fp4;
 
 /* Index of the formula's i-th argument, -1 when the operator has none. */
 static inline int assay_work_at(const assay_work_rule *rule, int i)

@@ -151,12 +151,12 @@ bool assay_work_grouped(const assay_work_rule *rule, const assay_op_args *args,
 	double weights = assay_tensor_bytes(b);
 	if (b->rank == 3 && m < groups) /* no more groups can be hit than there are rows */
 		weights *= m / groups;
-	out->flops = 2 * m * n * k * values_of(a, false);
+	out->flops = 2 * m * n * k * values_of(a, rule->flags & WORK_BOTH_PACK_2);
 	out->bytes = assay_tensor_bytes(a) + weights + (offsets ? assay_tensor_bytes(offsets) : 0) +
 		     assay_work_bytes(args, assay_work_at(rule, SCALE_A)) +
 		     assay_work_bytes(args, assay_work_at(rule, SCALE_B)) +
 		     results * result_width(rule, args, NULL, assay_work_at(rule, DTYPE), a);
-	out->math = assay_dtype_math(a->type);
+	out->math = rule->flags & WORK_BOTH_PACK_2 ? ASSAY_MATH_FP4 : assay_dtype_math(a->type);
 	return true;
 }
 
@@ -205,6 +205,16 @@ static bool has_dims_of(const assay_tensor *a, const assay_tensor *b)
 	return a->rank == b->rank && !memcmp(a->dim, b->dim, a->rank * sizeof *a->dim);
 }
 
+static double tensors_like(const assay_op_args *args, const assay_tensor *like)
+{
+	double n = 0;
+	for (size_t i = 0; i < args->n; i++) {
+		const assay_tensor *t = assay_arg_tensor(args, (int)i);
+		n += t && t->type == like->type && has_dims_of(t, like);
+	}
+	return n;
+}
+
 /* x [.., K] and w [N, K], in any order: the first two with the same K. Weights may be there twice,
  * in two types: two of the same dims only when no others fit. Backward: a product for x and one for
  * w. */
@@ -229,7 +239,9 @@ bool assay_work_linear(const assay_work_rule *rule, const assay_op_args *args,
 	double products = rule->flags & WORK_BACKWARD ? 2 : 1;
 	out->flops = 2 * m * n * k * products;
 	out->written = m * n * assay_dtype_bytes(a->type);
-	out->bytes = (assay_tensor_bytes(a) + assay_tensor_bytes(b) + out->written) * products;
+	double groups = rule->flags & WORK_OF_GROUPS ? tensors_like(args, b) : 1;
+	out->bytes =
+		(assay_tensor_bytes(a) + groups * assay_tensor_bytes(b) + out->written) * products;
 	out->math = assay_dtype_math(a->type);
 	out->estimated = products > 1; /* x may need no gradient */
 	return true;

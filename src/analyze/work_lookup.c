@@ -146,6 +146,29 @@ bool assay_work_tables(const assay_work_rule *rule, const assay_op_args *args,
 	return true;
 }
 
+/* Numbers into four bits each, and a scale of a byte for sixteen. Where the result stands, and
+ * whether it is an argument at all, differs from version to version: x is the first that has real
+ * numbers of two or four bytes. */
+bool assay_work_fp4(const assay_work_rule *rule, const assay_op_args *args,
+		    const assay_work_hint *hint, assay_work *out)
+{
+	(void)rule;
+	(void)hint;
+	const assay_tensor *x = NULL;
+	for (size_t i = 0; !x && i < args->n; i++) {
+		const assay_tensor *t = assay_arg_tensor(args, (int)i);
+		if (t && t->rank > 1 && assay_dtype_kind_of(t->type) == ASSAY_DTYPE_IS_REAL &&
+		    assay_dtype_bytes(t->type) >= 2)
+			x = t;
+	}
+	if (!x)
+		return false;
+	out->flops = assay_tensor_elements(x);
+	out->written = out->flops / 2 + out->flops / 16;
+	out->bytes = assay_tensor_bytes(x) + out->written;
+	return true;
+}
+
 /* Rows of bytes with a scale and an offset of fp32 behind each, made of rows of numbers; backward:
  * the other way. at: x. */
 bool assay_work_rowwise(const assay_work_rule *rule, const assay_op_args *args,

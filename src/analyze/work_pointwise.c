@@ -142,6 +142,8 @@ bool assay_work_reduce(const assay_work_rule *rule, const assay_op_args *args,
 				   made_width(rule->flags, x->type));
 	out->flops = n;
 	out->written = (given ? left : 1) * width;
+	if (rule->flags & WORK_KEEPS_STATS) /* a second number beside each */
+		out->written *= 2;
 	out->bytes = assay_tensor_bytes(x) + out->written;
 	if (given && assay_work_at(rule, INDICES) > 0)
 		out->bytes += 8 * left;
