@@ -50,7 +50,7 @@ const HOST_LEGEND = [["--host-op", "operator"], ["--mark", "range; colours tell 
 	["--host-driver", "driver call"], ["--host-python", "Python"], ["--wait", "call that waited for the device"]];
 
 function timelineLegend(data, timeline) {
-	const families = data.report.kernel_families.map((f) => [familyColour(data, f.family), f.family]);
+	const families = data.report.kernel_families.map((f) => [familyColour(f.family), f.family]);
 	const causes = data.gap ? [...new Set(data.gap.cause)].sort((a, b) => a - b).map((c) => [causeColour(data.enums.cause[c]), data.enums.cause[c].replaceAll("_", " ")]) : [];
 	const list = (title, items, ...more) => !items.length && !more.some(Boolean) ? null :
 		el("ul.legend.small", {}, el("li", {}, title), ...items.map(([c, t]) => el("li", {}, swatch(c), t)), ...more);

@@ -4,10 +4,10 @@ import { el } from "./dom.js";
 
 export const CLASS_COLOURS = { compute: "--compute", exposed_comm: "--comm", exposed_copy: "--copy", idle: "--idle" };
 
-// Index in this list is the colour number of a span; causes of idle time follow (nameCauses).
+// Index in this list is the colour number of a span; causes of idle time follow (nameCauses). Kernel families first.
 export const COLOURS = [
 	"--other", "--gemm", "--attention", "--conv", "--norm", "--elementwise", "--reduction", "--embedding",
-	"--optimizer", "--comm", "--copy", // kernel families, in the order of the model
+	"--optimizer", "--comm", "--copy",
 	"--memset", "--host-op", "--host-runtime", "--host-driver", "--host-python",
 	"--host-other", "--mark", "--mark-1", "--mark-2", "--mark-3", "--inferred", "--wait",
 ];
@@ -20,6 +20,14 @@ export function nameCauses({ cause, cause_colour: colours }) {
 		document.documentElement.style.setProperty(colour, `light-dark(${colours[2 * i]}, ${colours[2 * i + 1]})`);
 		number[colour] ??= COLOURS.push(colour) - 1;
 	});
+}
+
+// A kernel family has the colour of its name, but for these.
+const BY_FAMILY = { convolution: "--conv", collective: "--comm" };
+
+export function familyColour(name) {
+	const colour = BY_FAMILY[name] ?? `--${name}`;
+	return colour in number ? colour : "--other";
 }
 
 const BY_KIND = {
@@ -49,10 +57,11 @@ export const colourSpans = (data) => data.colours ??= makeColours(data);
 function makeColours(data) {
 	const kinds = data.enums["span.kind"].map((k) => number[BY_KIND[k] ?? "--host-other"]);
 	const kernelKind = data.enums["span.kind"].indexOf("kernel");
+	const families = data.enums.family.map((name) => number[familyColour(name)]);
 	const family = new Uint8Array(data.texts.length);
 	for (let i = 0; i < (data.kernel?.n ?? 0); i++)
 		if (data.enums["kernel.kind"][data.kernel.kind[i]] === "kernel")
-			family[data.kernel.name[i]] = data.kernel.family[i];
+			family[data.kernel.name[i]] = families[data.kernel.family[i]];
 	const out = new Uint8Array(data.kind.length), mark = number["--mark"];
 	const shade = markShades(data);
 	for (let i = 0; i < out.length; i++)
@@ -71,10 +80,6 @@ function makeColours(data) {
 export function causeColour(name) {
 	const colour = `--cause-${name.replaceAll("_", "-")}`;
 	return colour in number ? colour : "--cause-unlinked";
-}
-
-export function familyColour(data, name) {
-	return COLOURS[data.enums.family.indexOf(name)] ?? "--other";
 }
 
 export const INFERRED = number["--inferred"];

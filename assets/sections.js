@@ -116,10 +116,10 @@ export function kernels(data, onsearch) {
 	const familyTotal = families.reduce((sum, f) => sum + f.total_ns, 0);
 	const sorted = [...families].sort((a, b) => b.total_ns - a.total_ns);
 	return section("kernels", "Kernels",
-		legend(sorted.map((f) => [familyColour(data, f.family), f.family])),
-		bar(sorted.map((f) => [f.total_ns / (familyTotal || 1), familyColour(data, f.family), `${f.family} ${f.pct.toFixed(1)} %`])),
+		legend(sorted.map((f) => [familyColour(f.family), f.family])),
+		bar(sorted.map((f) => [f.total_ns / (familyTotal || 1), familyColour(f.family), `${f.family} ${f.pct.toFixed(1)} %`])),
 		makeTable([
-			{ title: "family", value: (f) => f.family, show: (f) => el("span", {}, swatch(familyColour(data, f.family)), f.family) },
+			{ title: "family", value: (f) => f.family, show: (f) => el("span", {}, swatch(familyColour(f.family)), f.family) },
 			timeColumn("total", (f) => f.total_ns),
 			shareColumn("share", (f) => f.pct, 100),
 			countColumn("launches", (f) => f.count),
@@ -131,7 +131,7 @@ export function kernels(data, onsearch) {
 			timeColumn("mean", (i) => k.total[i] / k.count[i]),
 			timeColumn("shortest", (i) => k.min[i], { minor: true }),
 			timeColumn("longest", (i) => k.max[i], { minor: true }),
-			{ title: "family", value: (i) => k.family[i], show: (i) => el("span.nowrap", {}, swatch(familyColour(data, data.enums.family[k.family[i]])), data.enums.family[k.family[i]]) },
+			{ title: "family", value: (i) => k.family[i], show: (i) => el("span.nowrap", {}, swatch(familyColour(data.enums.family[k.family[i]])), data.enums.family[k.family[i]]) },
 			{ title: "launched at", name: true, minor: true, value: (i) => k.line[i], show: (i) => k.line[i] >= 0 && data.kernel_line ? lineText(data, data.kernel_line.stack[k.line[i]]) : "" },
 			{
 				title: "name", wide: true, value: (i) => data.texts[k.name[i]],

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import sys
 import tempfile
 
@@ -416,8 +417,22 @@ def check_data():
     tap.ok("and the report", all(run["report"][key] == report[key] for key in ("devices", "inputs", "run_metrics", "ops")))
 
 
+def check_coloured():
+    """Names of the model that scripts give a colour, without a browser."""
+    report = json.loads(tap.run("report", "--json", tap.ROOT / "demo/train.json.gz")[1])
+    kernels, palette = (tap.ROOT / "src/names/kernels.h").read_text(), (tap.ROOT / "assets/palette.js").read_text()
+    families = re.findall(r'X\(\w+, "(\w+)"', kernels.split("ASSAY_FAMILIES(X)")[1].split("\n\n")[0])
+    own = dict(re.findall(r'(\w+): "(--[\w-]+)"', re.search(r"BY_FAMILY = \{(.*?)\}", palette)[1]))
+    bad = [f for f in families if f'"{own.get(f, "--" + f)}"' not in palette.split("COLOURS = [")[1].split("];")[0]]
+    tap.ok("every kernel family has a colour", len(families) > 9 and not bad, bad)
+    buckets = [b["bucket"] for b in report["budget"] if b["unit"] == "ns" and not b["part_of"] and b["bucket"] != "total"]
+    bad = [b for b in buckets if f'{b}: "--' not in (tap.ROOT / "assets/budget.js").read_text()]
+    tap.ok("every bucket of the budget has a colour", len(buckets) > 5 and not bad, bad)
+
+
 def main():
     check_data()
+    check_coloured()
     if missing():
         return tap.skip("the page in a browser", missing())
     with tempfile.TemporaryDirectory(dir=os.environ.get("TMPDIR")) as name:
