@@ -26,7 +26,7 @@ function chainIndex(data) {
 export const waitsOf = (data, span) => chainIndex(data).waits.get(span) ?? [];
 
 // Stretches of a wait, last one first.
-export function chainOf(data, wait) {
+function chainOf(data, wait) {
 	const c = data.chain, first = chainIndex(data).first.get(wait), out = [];
 	for (let i = first ?? c?.n ?? 0; i < (c?.n ?? 0) && c.wait[i] === wait; i++)
 		out.push({ dur: c.dur[i], gpu: c.gpu[i], host: c.host[i], launch: c.launch[i], lastRank: c.last_rank[i], waited: c.waited[i] });

@@ -197,7 +197,7 @@ const functionOf = (name) => name.replace(/:\d+(?= |$)/, "");
 const lineOf = (name) => name.match(/^\S+:\d+/)?.[0] ?? "";
 
 // Lines of a function as one row; how much comes by chance is not known then.
-export function byFunction(rows) {
+function byFunction(rows) {
 	const sums = new Map();
 	for (const d of rows) {
 		const name = functionOf(d.name), sum = sums.get(name) ?? { name, a_ns: 0, b_ns: 0, change_ns: 0, noise_ns: null, a_count: 0, b_count: 0, real: false, verdict: null };

@@ -34,7 +34,7 @@ function pairTable(timelines, rows, title, show) {
 }
 
 // times: [from, to] of each run; lanes: of each; steps: how many each has in its time, 1 for the time itself.
-export function pairPanel(timelines, times, lanes, title, steps) {
+function pairPanel(timelines, times, lanes, title, steps) {
 	const sums = timelines.map((t, i) => sumByName(t, lanes[i], ...times[i])), by = (key) => pairs(timelines, sums, key, steps);
 	const link = (r) => el("a", { href: `#${timelines[r.side].data.tag}span=${r.span}` }, shortName(r.key));
 	return el("div.area", {}, el("h3.name", {}, title),

@@ -11,7 +11,7 @@ function parse(note) {
 	}
 }
 
-export function notesOf(data, kind) {
+function notesOf(data, kind) {
 	return data.notes.filter((n) => n.kind === kind).map((n) => ({ path: n.path, value: parse(n) })).filter((n) => n.value);
 }
 

@@ -8,7 +8,7 @@ import { countedTime } from "./steady.js";
 
 const signed = (ns) => `${ns > 0 ? "+" : ""}${formatTime(ns)}`;
 
-export class FlameDiff extends Flame {
+class FlameDiff extends Flame {
 	constructor(runs) {
 		super(runs[0]);
 		this.runs = runs;

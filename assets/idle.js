@@ -22,7 +22,7 @@ function eachPartInSteps(data, visit) {
 
 // Sums by cause and line of the program, without a stack by what the thread ran; of several that a line waited for the one that
 // took longest stands there.
-export function lineSums(data) {
+function lineSums(data) {
 	const l = data.idle_line, p = data.gap_part, { during } = data.gap, by = new Map(), own = (stack) => data.stack.own[stack] >= 0 ? data.stack.own[stack] : stack;
 	const key = (cause, stack, during) => stack >= 0 ? `${cause} ${data.stack.code[own(stack)]} ${data.stack.line[own(stack)]}` : `${cause} ${during < 0 ? "" : spanName(data, during)}`;
 	const add = (cause, stack, during, culprit, ns, stretches) => {

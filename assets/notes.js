@@ -14,7 +14,7 @@ export function noteText({ span, from, length, text }) {
 }
 
 // The other way; null when it is none, or of no event of the run.
-export function readNote(data, value) {
+function readNote(data, value) {
 	const [, span, from, length, text] = value.match(/^(?:s(\d+)|t(-?\d+),(\d+)):(.*)$/) ?? [];
 	if (text === undefined || Number(span) >= data.start.length)
 		return null;

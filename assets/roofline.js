@@ -14,7 +14,7 @@ const OF_CLASS = {
 const colourOf = (point) => OF_CLASS[point.class] ?? "--other";
 
 // Operators, or operators with one set of shapes, whose operations and bytes are known; most time first.
-export function roofPoints({ ops = [], ops_by_shape: shapes = [] }, byShape) {
+function roofPoints({ ops = [], ops_by_shape: shapes = [] }, byShape) {
 	const classes = new Map(ops.map((o) => [o.name, o.class]));
 	const all = byShape ? shapes.map((o) => ({ ...o, ns: o.kernel_ns, flops: o.flops * o.calls, bytes: o.bytes * o.calls, class: classes.get(o.name) }))
 		: ops.map((o) => ({ ...o, ns: o.modelled_ns }));
@@ -23,7 +23,7 @@ export function roofPoints({ ops = [], ops_by_shape: shapes = [] }, byShape) {
 }
 
 // Roofs of the types that ran: [type, operations a second].
-export function roofsOf({ compute, ops_by_shape: shapes = [] }) {
+function roofsOf({ compute, ops_by_shape: shapes = [] }) {
 	const ran = new Set(shapes.map((o) => o.math).filter(Boolean));
 	return Object.entries(compute?.peak ?? {}).filter(([type, rate]) => ran.has(type) && rate > 0);
 }

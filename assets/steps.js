@@ -11,7 +11,7 @@ import { makeTable } from "./tables.js";
 const TALL = 72, LOW = 6; // pixels of the tallest bar and of one without length
 const MOST_BARS = 400, OUT_OF_SCALE = 2.5; // bars longer than so many medians are cut
 
-export function stepTitle(data, row) {
+function stepTitle(data, row) {
 	const number = data.step.number[row];
 	return number >= 0 ? `step ${number}` : `step ${row + 1}`;
 }

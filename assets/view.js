@@ -70,7 +70,7 @@ function tableParts() {
 	];
 }
 
-export function writeHash({ timelines, query, tab, notes }) {
+function writeHash({ timelines, query, tab, notes }) {
 	return [
 		...timelines.flatMap(timelineParts),
 		...(notes?.list ?? []).map((note) => `${note.tag}note=${noteText(note)}`),

@@ -110,6 +110,16 @@ def missing_options(doc, text):
                 yield f"{command} {option[0]}"
 
 
+def missing_in_comments():
+    """Functions of ours and files of C that comments of the source name."""
+    written = re.sub(r"/\*.*?\*/", "", SOURCE, flags=re.S)
+    for path in sorted(p for top in ("src", "tests", "include") for p in (ROOT / top).rglob("*") if p.suffix in (".c", ".h", ".def")):
+        for comment in re.findall(r"/\*.*?\*/", path.read_text(), flags=re.S):
+            named = re.findall(r"\b(assay_\w+)\(\)", comment)
+            yield from (f"{path.relative_to(ROOT)}: {n}()" for n in named if not re.search(rf"\b{n}\b", written))
+            yield from (f"{path.relative_to(ROOT)}: {n}" for n in re.findall(r"\b\w+\.(?:c|def)\b", comment) if n not in FILES)
+
+
 def table_rows(text):
     """Cells of the rows of a document's tables, without heads."""
     for line in text.splitlines():
@@ -218,6 +228,8 @@ def main():
     for what, find in checks:
         bad = [f"{d.relative_to(ROOT)}: {name}" for d in DOCS for name in find(d, d.read_text())]
         tap.ok(f"{what} that documents name are there", not bad, "\n".join(bad))
+    bad = list(missing_in_comments())
+    tap.ok("functions and files that comments name are there", not bad, "\n".join(bad))
     check_causes(ROOT / "docs/analysis.md")
     page = (ROOT / "docs/findings.md").read_text()
     ids = finding_ids()

@@ -1,4 +1,4 @@
-/* One hash map: 64-bit key -> 32-bit value. Callers fold richer keys with assay_map_key(). */
+/* One hash map: 64-bit key -> 32-bit value. Richer keys are hashed to one first (assay_hash()). */
 #ifndef ASSAY_BASE_MAP_H
 #define ASSAY_BASE_MAP_H
 

@@ -1,7 +1,6 @@
 """Small files that ask for much, by name: functions that make them. What follows the first dot is the file's ending."""
 import contextlib
 import gzip
-import os
 import pathlib
 import sqlite3
 import struct

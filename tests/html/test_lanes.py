@@ -10,7 +10,7 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import tap
-from browser import browser, console, load, missing, span, text_of, until, write
+from browser import browser, console, load, missing, span, text_of, write
 
 
 def traced(folder, name, *events):

@@ -201,7 +201,7 @@ int assay_abi_checked(void)
 	       sync && time && !!check_request(0) + !!check_complete(0);
 }
 
-/* ---- callbacks: cuda_order.c reads arguments by their places ---- */
+/* ---- callbacks: cuda_callback.c reads arguments by their places ---- */
 
 SAME(CUpti_CallbackData, cupti_call, callbackSite)
 SAME(CUpti_CallbackData, cupti_call, functionParams)
