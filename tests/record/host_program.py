@@ -489,6 +489,94 @@ def forbidden():
     workers()
 
 
+# ---- where a thread stands while another profiler looks at it ----
+
+def stand(place):
+    """A launch, then blocked until somebody has looked."""
+    launch()
+    sys.stdout.write("%s %d %d\n" % (place, os.getpid(), threading.get_native_id()))
+    sys.stdout.flush()
+    os.read(0, 1)
+
+
+def stand_in_generator(place):
+    def inner():
+        stand(place)
+        yield 1
+
+    def outer():
+        yield from (x for x in inner())
+    return list(outer())
+
+
+def stand_in_coroutine(place):
+    async def inner():
+        stand(place)
+
+    async def outer():
+        async for _ in steps():
+            await asyncio.gather(inner())
+
+    async def steps():
+        yield 1
+    asyncio.run(outer())
+
+
+def stand_in_c(place):
+    import re
+    callback = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: stand(place) or 0)
+    re.sub("x", lambda m: str(sorted([2, 1], key=lambda v: callback() if v == 1 else v)), "x")
+
+
+def stand_in_class(place):
+    class Meta(type):
+        def __new__(mcs, name, bases, space):
+            return super().__new__(mcs, name, bases, {**space, "value": property(lambda self: stand(place))})
+
+    class Made(metaclass=Meta):
+        def __getattr__(self, name):
+            return self.value
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *what):
+            self.missing
+    with Made():
+        pass
+
+
+def stand_in_end(place):
+    class Ends:
+        def __del__(self):
+            try:
+                raise ValueError
+            except ValueError:
+                stand(place)
+    thing = Ends()
+    del thing
+
+
+def stand_in_text(place):
+    exec(compile("def f(n):\n    if n: return [f(n - 1) for _ in (1,)]\n\n    stand(place)\nf(5)", "<text>", "exec"), {"stand": stand, "place": place})
+
+
+def stand_deep(place, left=150):
+    return stand_deep(place, left - 1) if left else functools.reduce(lambda a, b: stand(place), (1, 2))
+
+
+def stand_in_thread(place):
+    t = threading.Thread(target=decorated(stand), args=(place,))
+    t.start()
+    t.join()
+
+
+def stands():
+    for place in (stand, stand_in_generator, stand_in_coroutine, stand_in_c, stand_in_class, stand_in_end, stand_in_text, stand_deep, stand_in_thread):
+        place(place.__name__)
+    launch()
+
+
 def in_worker(seconds):
     spin(seconds)
 

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
@@ -57,6 +58,10 @@ def minor(version):
 def has_gil(python):
     ask = "import sys; sys.exit(not getattr(sys, '_is_gil_enabled', lambda: True)())"
     return subprocess.run([python, "-c", ask]).returncode == 0
+
+
+def eq(got, want):
+    assert got == want, f"{got!r}, not {want!r}"
 
 
 class TooFew(Exception):
@@ -315,6 +320,40 @@ def frames_that_switch_under_the_sampler_are_never_mixed_up(python):
     enough(inside, "nothing was seen")
 
 
+def what_py_spy_says(pid):
+    """{thread: [(file, function, line)], innermost first}; {} when it cannot tell."""
+    for _ in range(5):
+        p = subprocess.run([shutil.which("py-spy"), "dump", "--json", "--full-filenames", "--pid", pid], capture_output=True, text=True)
+        if p.returncode == 0:
+            return {t["os_thread_id"]: [(f["filename"], f["name"], f["line"]) for f in t["frames"]] for t in json.loads(p.stdout)}
+    return {}
+
+
+def samples_are_what_py_spy_says(python):
+    if not shutil.which("py-spy"):
+        raise Skip("py-spy is not installed")
+    where = tempfile.mkdtemp(dir=WORK)
+    p = subprocess.Popen([ASSAY, "record", "-q", "-o", where + "/run", "--", python, PROGRAM, "stands", where + "/expected.json"],
+                         env=dict(os.environ, LD_LIBRARY_PATH=WORK), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    said = {}
+    for line in p.stdout:
+        place, pid, tid = line.split()
+        said[place] = (int(tid), time.clock_gettime_ns(time.CLOCK_BOOTTIME), what_py_spy_says(pid))
+        time.sleep(0.05 * slowly)
+        p.stdin.write("x")
+        p.stdin.flush()
+    eq((p.wait(), len(said)), (0, 9))
+    if not any(stacks for _, _, stacks in said.values()):
+        raise Skip("py-spy cannot read this interpreter")
+    c = Capture(glob.glob(where + "/run/*.asy")[0])
+    for place, (tid, start, stacks) in said.items():
+        seen = [s for s in c.rows["SAMPLE"] if s["thread"] == tid and s["end"] >= start and any(f[1] == "stand" for f in c.stack(s))]
+        enough(seen, "no sample of " + place)
+        here = min(seen, key=lambda s: abs(s["start"] - start))
+        got, want = ([(file, name.split(".")[-1], line) for file, name, line in stack] for stack in (c.stack(here), stacks[tid]))
+        assert got == want, (place, [(a, b) for a, b in zip(got, want) if a != b][:2], len(got), len(want))
+
+
 def a_program_that_ends_at_once_is_recorded_whole(python):
     for _ in range(10):
         check_stacks(Recording(python, "shortest"))
@@ -455,7 +494,7 @@ TESTS = [without_proc_stacks_stay_and_the_run_says_what_is_missing, a_filter_of_
          nor_are_those_that_the_program_forbids_later, filters_that_the_recording_itself_lives_under_take_nothing, most_memory_that_may_be_locked_is_left_to_the_program,
          stacks_of_greenlets_are_their_own,
          stacks_below_an_event_loop_that_switches_are_their_own, frames_that_switch_under_the_sampler_are_never_mixed_up,
-         a_program_that_ends_at_once_is_recorded_whole,
+         a_program_that_ends_at_once_is_recorded_whole, samples_are_what_py_spy_says,
          with_two_interpreters_there_are_no_stacks, an_interpreter_that_came_and_went_does_no_harm,
          an_interpreter_started_again_has_its_own_stacks,
          the_report_names_cause_and_line_of_every_wait, an_event_loop_sleeps_or_waits_before_the_line_that_goes_on, stacks_are_what_the_interpreter_says, a_thread_with_a_small_stack_is_not_overrun, a_forked_child_ends_well_and_the_parents_stacks_are_right,
