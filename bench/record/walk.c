@@ -71,8 +71,8 @@ static uint32_t walk(bool with_id)
 	return kept + n;
 }
 
-/* ns of one of n walks, in the quickest of many rounds: whatever else the machine does only adds.
- */
+/* ns of one of n walks, in the quickest of many rounds: whatever else the machine does only
+ * adds. */
 static double quickest(int n, bool with_id, uint32_t *depth)
 {
 	enum { A_ROUND = 50 };

@@ -373,8 +373,8 @@ static void find_fits(struct giving *v, const uint32_t *gpu, size_t n, row_list 
 	}
 }
 
-/* The next of those that fit equally: graphs of layers are replayed in the order of their capture.
- */
+/* The next of those that fit equally: graphs of layers are replayed in the order of their
+ * capture. */
 static uint32_t take_turn(const row_list *fits, uint32_t *used)
 {
 	if (*used == ASSAY_MAP_ABSENT || ++*used >= fits->n)

@@ -14,8 +14,8 @@ static bool inside(const assay_gap_table *g, uint32_t gap, uint32_t device, int6
 	return g->device[gap] == device && g->ts[gap] >= from && g->ts[gap] + g->dur[gap] <= to;
 }
 
-/* The place that a part of a gap belongs to: the line of the launching thread, and of who keeps it.
- */
+/* The place that a part of a gap belongs to: the line of the launching thread, and of who keeps
+ * it. */
 static assay_cause_place place_of(const assay_tables *t, size_t part)
 {
 	const assay_gap_part_table *p = &t->gap_part;

@@ -1,6 +1,6 @@
-/* Why a wait lasted, from its end back to its start: the work it waited for, what that work had to
- * wait for before it could start, and so on, to work or to a thread that was late with its launch.
- */
+/* Why a wait lasted, from its end back to its start: the work it waited for, what that work had
+ * to wait for before it could start, and so on, to work or to a thread that was late with its
+ * launch. */
 #include "analyze/analyze.h"
 #include "base/sort.h"
 #include "base/test.h"

@@ -122,8 +122,8 @@ const uint8_t *assay_detours_of_stacks(const assay_run *run, assay_why cause, as
 	return stack;
 }
 
-/* Stacks outside Python are cut where they are deep; such a one does not tell who has it compiled.
- */
+/* Stacks outside Python are cut where they are deep; such a one does not tell who has it
+ * compiled. */
 static bool is_cut(const assay_run *run, uint32_t calls)
 {
 	const assay_tables *t = &run->part.t;

@@ -63,8 +63,8 @@ static struct copies sum_copies(const assay_run *run, const assay_find_ctx *c)
 	return s;
 }
 
-/* Is there work to hide most of it behind, and does it run on streams that have hardly any kernels?
- */
+/* Is there work to hide most of it behind, and does it run on streams that have hardly any
+ * kernels? */
 static bool is_apart(const assay_run *run, const assay_find_ctx *c, int way)
 {
 	const assay_gpu_table *g = &run->part.t.gpu;

@@ -17,8 +17,8 @@ struct family {
 };
 
 static const struct family families[] = {
-	/* the largest few instead: keys are read about once, not eight times and written as often
-	 */
+	/* the largest few instead: keys are read about once, not eight times and written as
+	 * often */
 	{"sorting",
 	 "sorting takes",
 	 "torch.topk for the largest few, bincount or scatter where only groups matter, shorter rows or smaller key types; embeddings: fewer duplicate indices or sparse gradients",

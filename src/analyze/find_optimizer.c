@@ -1,6 +1,6 @@
-/* An optimizer that updates its parameters one by one: hundreds of short kernels where a few would
- * do. Known by the Python stacks of the launches, or by the range that PyTorch puts around a step.
- */
+/* An optimizer that updates its parameters one by one: hundreds of short kernels where a few
+ * would do. Known by the Python stacks of the launches, or by the range that PyTorch puts around
+ * a step. */
 #include "analyze/analyze.h"
 #include "analyze/compute.h"
 #include "analyze/finding.h"

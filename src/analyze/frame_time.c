@@ -1,6 +1,6 @@
-/* A part of a gap has no place of its own in the gap: its time is shared out over the frames of its
- * cause that the launching thread was in from the beginning of the gap to the launch that ends it.
- */
+/* A part of a gap has no place of its own in the gap: its time is shared out over the frames of
+ * its cause that the launching thread was in from the beginning of the gap to the launch that
+ * ends it. */
 #include "analyze/frame_time.h"
 
 #include "analyze/detour.h"

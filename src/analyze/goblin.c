@@ -279,8 +279,8 @@ static bool near(double got, double want)
 	return fabs(got - want) < 1e-9;
 }
 
-/* T 0.5 s, utilisation 21, host busy 0.6, peak 75 GB; 2 of 7 parts of GEMM time generic, all fp16.
- */
+/* T 0.5 s, utilisation 21, host busy 0.6, peak 75 GB; 2 of 7 parts of GEMM time generic, all
+ * fp16. */
 TEST(the_worked_example_comes_out)
 {
 	assay_goblin_input in = {.step_seconds = {0.5, true},

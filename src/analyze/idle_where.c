@@ -32,8 +32,8 @@ assay_idle_name assay_idle_tally_end(assay_idle_tally *t)
 	return t->best;
 }
 
-/* PyTorch's emit_nvtx writes "aten::mm, seq = 7, op_id = 9": what all calls of an operator share.
- */
+/* PyTorch's emit_nvtx writes "aten::mm, seq = 7, op_id = 9": what all calls of an operator
+ * share. */
 static assay_str range_name(assay_str name)
 {
 	static const char *const numbers[] = {", seq = ", ", op_id = "};

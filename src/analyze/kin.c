@@ -276,8 +276,8 @@ bool assay_kin_check(const assay_run *run, bool part, assay_err *err)
 	return ok;
 }
 
-/* A recording of its own with one kernel of a second; at: seconds after 1970, 0 for its own clock.
- */
+/* A recording of its own with one kernel of a second; at: seconds after 1970, 0 for its own
+ * clock. */
 static void add_recording(assay_run *run, const char *path, int32_t rank, int64_t at)
 {
 	assay_tables *t = &run->part.t;

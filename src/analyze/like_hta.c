@@ -171,8 +171,8 @@ static void add_syncs(const assay_run *run, const struct rules *r, events *out)
 	assay_map_free(&calls);
 }
 
-/* The number of a "stream" argument that a host span carries (Triton's operators do); -1 without.
- */
+/* The number of a "stream" argument that a host span carries (Triton's operators do); -1
+ * without. */
 static int64_t stream_argument(assay_str args)
 {
 	ptrdiff_t at = assay_str_find(args, "\"stream\":");

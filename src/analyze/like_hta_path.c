@@ -197,8 +197,8 @@ static void leave_row(struct graph *g, struct stack_walk *w, uint32_t event)
 	w->last_top = w->depth ? w->last_top : end;
 }
 
-/* An end closes what is on top, whichever row it belongs to: rows that cross are taken as nested.
- */
+/* An end closes what is on top, whichever row it belongs to: rows that cross are taken as
+ * nested. */
 static void walk_thread(struct graph *g, struct turn *turn, size_t n)
 {
 	struct stack_walk w = {none, none, 0};

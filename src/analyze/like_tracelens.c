@@ -1,7 +1,6 @@
-/* TraceLens's gpu_timeline: unions over all devices of a file, of those events only that an arrow
- * leads to from a call ("ac2g", what it prints), whose launch is known ("linked"), or all; every
- * union by the classes of names/kernels.def, which are TraceLens's.
- */
+/* TraceLens's gpu_timeline: unions over all devices of a file, of those events only that an
+ * arrow leads to from a call ("ac2g", what it prints), whose launch is known ("linked"), or all;
+ * every union by the classes of names/kernels.def, which are TraceLens's. */
 #include "analyze/like.h"
 
 #include <math.h>

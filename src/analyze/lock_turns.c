@@ -159,8 +159,8 @@ static bool is_turns(int64_t length)
 	return turns >= 1 && turns <= TURNS && length - turns * TURN <= turns * LATE;
 }
 
-/* Between two points of a thread, one behind the other. In a call the thread waits for the device.
- */
+/* Between two points of a thread, one behind the other. In a call the thread waits for the
+ * device. */
 static void look_between(struct stalls *s, const struct point *a, const struct point *b)
 {
 	const assay_host_table *h = &s->run->part.t.host;

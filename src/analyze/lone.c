@@ -120,8 +120,8 @@ static struct named read_name(const assay_run *run, uint32_t kernel)
 }
 
 /* Was a library's kernel tried for the same product? One in fp32 that takes about as long: where
- * the choice was kept from an earlier run, a small product in fp32 says nothing of the large ones.
- */
+ * the choice was kept from an earlier run, a small product in fp32 says nothing of the large
+ * ones. */
 static bool has_rival(const struct lone *l, uint32_t kernel)
 {
 	enum { ALIKE = 2 };
@@ -472,8 +472,8 @@ static void judge_copy(struct lone *l, size_t at)
 	l->copies_left -= ns;
 }
 
-/* As operators get their own time: every instant of compute belongs to the work that began first.
- */
+/* As operators get their own time: every instant of compute belongs to the work that began
+ * first. */
 static void judge_kernels(struct lone *l)
 {
 	const assay_gpu_table *g = &l->t->gpu;
@@ -706,8 +706,7 @@ TEST(memory_bound_kernels_in_a_row_could_be_one)
 }
 
 /* Idle time attributed to a chain whose second kernel waited for that long although it was
- * submitted.
- */
+ * submitted. */
 static int64_t needless_gaps(int64_t waited)
 {
 	const struct hand_kernel chain[] = {

@@ -1,5 +1,5 @@
-/* Calls of operators with the GPU work they caused: op_call, and gpu_op from the work to its call.
- */
+/* Calls of operators with the GPU work they caused: op_call, and gpu_op from the work to its
+ * call. */
 #include "analyze/op_calls.h"
 
 #include "analyze/op_instructions.h"

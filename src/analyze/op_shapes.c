@@ -59,8 +59,7 @@ static bool has_list(const assay_op_args *args)
 }
 
 /* Blocks of PyTorch's kernels for lists, each of which takes a chunk of one tensor; 0: other
- * kernels.
- */
+ * kernels. */
 static uint32_t list_blocks(const struct shapes *o, uint32_t call)
 {
 	return assay_str_find(kernel_name(o, call), "multi_tensor_apply_kernel") >= 0
@@ -259,8 +258,8 @@ static void give_shapes(struct shapes *o)
 		const assay_work_rule *rule =
 			graph || tells_work(o, call) ? NULL : assay_rule_of_sid(&o->rules, name);
 		uint32_t blocks = telling_blocks(o, call, rule);
-		/* only what the work may depend on: every difference costs one reading of the text
-		 */
+		/* only what the work may depend on: every difference costs one reading of the
+		 * text */
 		const uint32_t seen[] = {name,
 					 counted_kernel(o, call),
 					 graph ? 0 : args_of(o, call, rule),

@@ -239,8 +239,8 @@ static const char *end_of_path(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Names from the outermost range to this one; of ranges deeper than any program's, the last ones.
- */
+/* Names from the outermost range to this one; of ranges deeper than any program's, the last
+ * ones. */
 static assay_sid scope_path(assay_run *run, assay_map *known, uint32_t scope, int depth)
 {
 	const assay_scope_table *t = &run->part.t.scope;

@@ -482,8 +482,8 @@ static void change_threads(struct matcher *m)
 	}
 }
 
-/* The same where all rules are of classes: most points have one, so that little is asked of each.
- */
+/* The same where all rules are of classes: most points have one, so that little is asked of
+ * each. */
 static void change_threads_by_class(struct matcher *m)
 {
 	const assay_path_graph *g = m->g;

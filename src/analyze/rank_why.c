@@ -1,6 +1,6 @@
-/* What makes a rank late: what its device does longer than that of the median rank. In a job whose
- * ranks run in step a late rank waits less and works, or is kept waiting by its own host, longer.
- */
+/* What makes a rank late: what its device does longer than that of the median rank. In a job
+ * whose ranks run in step a late rank waits less and works, or is kept waiting by its own host,
+ * longer. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -36,9 +36,9 @@ static int64_t clock_doubt(const assay_rank_table *r, uint32_t a, uint32_t b)
 	return 3 * (x > y ? x : y);
 }
 
-/* From one arrival to the last one. Clocks that were set are as sure as the ends they were set by:
- * less than that is no wait that we know of. Clocks as they were recorded are taken at their word.
- */
+/* From one arrival to the last one. Clocks that were set are as sure as the ends they were set
+ * by: less than that is no wait that we know of. Clocks as they were recorded are taken at their
+ * word. */
 static int64_t wait_for(const assay_rank_table *r, const assay_rank_call *own,
 			const assay_rank_call *last)
 {

@@ -1,5 +1,5 @@
-/* What to do about an advice, as it fits the program: its framework, its vendor, what it computes.
- */
+/* What to do about an advice, as it fits the program: its framework, its vendor, what it
+ * computes. */
 #include "analyze/advice.h"
 #include "analyze/compute.h"
 #include "analyze/rates.h"

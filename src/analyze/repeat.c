@@ -783,8 +783,8 @@ TEST(a_share_of_all_that_is_lost_changes_nothing)
 	return 0;
 }
 
-/* Layers of four kernels, six a step; what a step does once marks it, also when a kernel is lost.
- */
+/* Layers of four kernels, six a step; what a step does once marks it, also when a kernel is
+ * lost. */
 TEST(layers_are_no_steps_and_a_lost_kernel_changes_nothing)
 {
 	char letters[512] = "w";

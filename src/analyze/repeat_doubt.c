@@ -1,7 +1,7 @@
 /* Kernels repeat once a step or once a layer, and a recording of a second may hold the layers of
  * one forward pass alone. A step does something that a layer does not: it updates parameters,
- * computes a loss, looks tokens up, chooses the next, or the host reads or waits for what came out.
- */
+ * computes a loss, looks tokens up, chooses the next, or the host reads or waits for what came
+ * out. */
 #include "analyze/repeat_doubt.h"
 
 #include "analyze/analyze.h"

@@ -1,6 +1,6 @@
-/* The innermost loop that stacks show may go over equal layers, since a loop of one line around a
- * call shows in no line: then the host pauses before every Nth of its rounds, and that is the step.
- */
+/* The innermost loop that stacks show may go over equal layers, since a loop of one line around
+ * a call shows in no line: then the host pauses before every Nth of its rounds, and that is the
+ * step. */
 #include "analyze/analyze.h"
 #include "analyze/repeat_pauses.h"
 #include "base/test.h"

@@ -29,8 +29,8 @@ static void count_kernels(const assay_run *run, const assay_order *order, uint32
 	}
 }
 
-/* Half as long again as usual, and a quarter more kernels: a step that only waits longer is a step.
- */
+/* Half as long again as usual, and a quarter more kernels: a step that only waits longer is a
+ * step. */
 static bool has_other_work(const struct step *s, int64_t span, int64_t kernels)
 {
 	return (s->to - s->from) * 2 > span * 3 && (int64_t)s->kernels * 4 > kernels * 5;

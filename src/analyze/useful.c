@@ -30,8 +30,8 @@ struct useful {
 	const assay_rates *rates;
 	const assay_window *w;
 	double by_math[ASSAY_MATH_COUNT]; /* own time of matrix work */
-	/* by class, forward or backward: gradients of one kernel reach less than the kernel itself
-	 */
+	/* by class, forward or backward: gradients of one kernel reach less than the kernel
+	 * itself */
 	double best[2 * ASSAY_WORK_CLASS_COUNT][ASSAY_MATH_COUNT][ASSAY_BOUND_COUNT][BINS];
 	float *tail;     /* by row of op_shape: share of its time in a last wave that is not full */
 	bool *crooked;   /* by row of op_shape: a product whose rows do not start aligned */
@@ -617,9 +617,8 @@ TEST(parts_sum_to_the_time_and_take_the_cheaper_type_first)
 	r.peak[ASSAY_MATH_FP32] = 10e12;
 	r.peak[ASSAY_MATH_TF32] = 100e12;
 	assay_hand_host(run, ASSAY_HOST_OP, "op", 0, 1);
-	/* fp32 at 10 of 16 us beyond what every kernel takes; tf32 as good would take 1600 beyond
-	 * it
-	 */
+	/* fp32 at 10 of 16 us beyond what every kernel takes; tf32 as good would take 1600
+	 * beyond it */
 	add_hand_call(run, ASSAY_WORK_GEMM, ASSAY_MATH_FP32, 1e8, 1, 20000);
 	/* three elementwise calls in a chain, each 1000 bytes at the bound of 1 ns a 1000 bytes */
 	for (int i = 0; i < 3; i++)
@@ -864,8 +863,8 @@ TEST(a_product_with_rows_off_the_grid_is_measured_by_others)
 	return 0;
 }
 
-/* What of a call of that operator is kernel_shape beside one of another, whose bound is the same.
- */
+/* What of a call of that operator is kernel_shape beside one of another, whose bound is the
+ * same. */
 static int64_t shape_beside(const char *best, int64_t best_ns, const char *name, int64_t ns)
 {
 	assay_run *run = assay_run_new();

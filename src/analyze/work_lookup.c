@@ -39,8 +39,8 @@ bool assay_work_indexed(const assay_work_rule *rule, const assay_op_args *args,
 	return true;
 }
 
-/* at: weight, indices, where bags begin, 1 when the last of these is an end, factors of the rows.
- */
+/* at: weight, indices, where bags begin, 1 when the last of these is an end, factors of the
+ * rows. */
 bool assay_work_bag(const assay_work_rule *rule, const assay_op_args *args,
 		    const assay_work_hint *hint, assay_work *out)
 {
@@ -113,8 +113,8 @@ static double factor_bytes(const assay_op_args *args, size_t from, double n)
 /* FBGEMM's tables in one: where its arguments stand differs from version to version, so they are
  * known by their sizes. All tables together are the largest tensor of numbers, the indices the
  * largest of integers, and the beginnings of bags stand behind them. The optimizer's state has a
- * number a row, which gives the mean length of a row. The backward pass updates the rows at once.
- */
+ * number a row, which gives the mean length of a row. The backward pass updates the rows at
+ * once. */
 bool assay_work_tables(const assay_work_rule *rule, const assay_op_args *args,
 		       const assay_work_hint *hint, assay_work *out)
 {

@@ -52,8 +52,8 @@ static void put_away(assay_job *j)
 	assay_tables_rest(&j->found->part.t);
 }
 
-/* Thousands of ranks have the same kernels, and collectives that are looked at only side by side.
- */
+/* Thousands of ranks have the same kernels, and collectives that are looked at only side by
+ * side. */
 static void fold_findings(assay_job *j)
 {
 	enum { SOME = 4096, SOME_PROCESSES = 128 };

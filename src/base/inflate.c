@@ -457,9 +457,9 @@ static void make_sums(uint8_t sum[512])
 				   (128u >> (i >> 6) & 127));
 }
 
-/* Of the places in the lowest 48 bits those where a block of dynamic codes that is not the last may
- * begin: 0, then 2 in two bits, at most 286 lengths and 30 distances (5 bits each, not 30 or 31).
- */
+/* Of the places in the lowest 48 bits those where a block of dynamic codes that is not the last
+ * may begin: 0, then 2 in two bits, at most 286 lengths and 30 distances (5 bits each, not 30 or
+ * 31). */
 static uint64_t may_begin(uint64_t w)
 {
 	uint64_t kind = ~w & ~(w >> 1) & w >> 2;

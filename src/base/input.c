@@ -127,8 +127,8 @@ static size_t unpack_plain(assay_input *in, char *out, size_t room)
 	return n;
 }
 
-/* Concatenated members are one text, as gzip itself reads them; other bytes after a member are not.
- */
+/* Concatenated members are one text, as gzip itself reads them; other bytes after a member are
+ * not. */
 static bool gzip_next_member(assay_input *in)
 {
 	if (!file_fill(in)) {

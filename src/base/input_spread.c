@@ -320,8 +320,8 @@ static const struct {
 
 /* ------------------------------------------------------------------ in order */
 
-/* The sums of the members that end in a part; false: one does not match, and the text ends there.
- */
+/* The sums of the members that end in a part; false: one does not match, and the text ends
+ * there. */
 static bool sums_match(struct spread *s, const struct slot *slot)
 {
 	size_t from = 0;

@@ -197,8 +197,8 @@ static void put_plain_key(assay_jsonw *w, assay_str key)
 static void begin(assay_jsonw *w, const char *key)
 {
 	assay_str k = assay_str_of(key);
-	/* after assay_jsonw_key() the value itself comes with no key and must not start a new line
-	 */
+	/* after assay_jsonw_key() the value itself comes with no key and must not start a new
+	 * line */
 	bool keyed = !key && w->out.n >= 2 && w->out.p[w->out.n - 1] == ' ' &&
 		     w->out.p[w->out.n - 2] == ':';
 	if (key && is_plain_text(k))

@@ -53,8 +53,8 @@ void assay_cmd_end_progress(const assay_cmd_progress *p)
 		fputs(CLEAR_LINE, stderr);
 }
 
-/* Files that could not be read beside others that could: said at once, whatever the command prints.
- */
+/* Files that could not be read beside others that could: said at once, whatever the command
+ * prints. */
 static void name_broken(const assay_run *run)
 {
 	enum { NAMED = 8 };

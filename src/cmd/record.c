@@ -393,8 +393,8 @@ static bool run_command(recording *r, const struct args *a, int64_t period, assa
 	return ok;
 }
 
-/* A command that could not be started leaves nothing, so that the next try may use the same name.
- */
+/* A command that could not be started leaves nothing, so that the next try may use the same
+ * name. */
 static void forget(recording *r)
 {
 	static const char *const files[] = {"run.json", ".run.json", "env.json", "env.catalog.json",

@@ -51,8 +51,8 @@ static const char *left_rings(const recording *r)
 	return strcmp(r->rings, r->dir) && access(r->rings, F_OK) == 0 ? r->rings : NULL;
 }
 
-/* Secrets are hidden in the whole line: `--password` may stand in one word, its value in the next.
- */
+/* Secrets are hidden in the whole line: `--password` may stand in one word, its value in the
+ * next. */
 static void json_command(assay_jsonw *w, char **command)
 {
 	assay_vec(char) line = {0};

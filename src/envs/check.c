@@ -1,5 +1,5 @@
-/* A rule holds when every path it names satisfies it in every snapshot; unknown satisfies nothing.
- */
+/* A rule holds when every path it names satisfies it in every snapshot; unknown satisfies
+ * nothing. */
 #include "envs/check.h"
 
 #include <fnmatch.h>

@@ -381,8 +381,8 @@ assay_str assay_elf_section(const assay_elf *e, const char *name)
 	return (assay_str){"", 0};
 }
 
-/* A shared object in memory: header, two program headers, dynamic section, symbols, strings, hash.
- */
+/* A shared object in memory: header, two program headers, dynamic section, symbols, strings,
+ * hash. */
 struct tiny {
 	Elf64_Ehdr h;
 	Elf64_Phdr ph[3];

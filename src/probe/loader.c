@@ -328,8 +328,8 @@ static void add_copy(assay_ctx *c, assay_lib *lib, assay_file *f, const char *wh
 	*assay_push(&lib->copies) = copy;
 }
 
-/* Every file of the library in a folder (not only the best one: two versions side by side matter).
- */
+/* Every file of the library in a folder (not only the best one: two versions side by side
+ * matter). */
 static void copies_in(assay_ctx *c, assay_lib *lib, const char *dir, const char *where,
 		      const char *dist)
 {

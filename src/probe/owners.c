@@ -1,5 +1,5 @@
-/* Which package installed a library or a kernel database: the distribution's manager, conda or pip.
- */
+/* Which package installed a library or a kernel database: the distribution's manager, conda or
+ * pip. */
 #include <limits.h>
 #include <stdio.h>
 

@@ -490,8 +490,8 @@ static void run(assay_ctx *c)
 {
 	expect_amd(c);
 	assay_rocm_root *r = choose_root(c);
-	/* distributions pull libhsa-runtime64 in behind hwloc and Open MPI: no sign of an AMD GPU
-	 */
+	/* distributions pull libhsa-runtime64 in behind hwloc and Open MPI: no sign of an AMD
+	 * GPU */
 	c->amd |= r && strcmp(r->layout, "distro") != 0;
 	c->bundled = c->env->torch.dir && c->env->torch.hip &&
 		     assay_root_is_file(&c->root, assay_printf(c->a, "%s/lib/libamdhip64.so",

@@ -276,8 +276,8 @@ static void docker_block(assay_ctx *c)
 	e->docker.image = assay_ctx_var(c, "AORTA_DOCKER_IMAGE");
 	e->docker.digest = assay_ctx_var(c, "AORTA_DOCKER_DIGEST");
 	container_id(c);
-	/* a container cannot know its image unless somebody tells it: useful, but nothing is broken
-	 */
+	/* a container cannot know its image unless somebody tells it: useful, but nothing is
+	 * broken */
 	if (!e->docker.image)
 		assay_ctx_reason(c, ASSAY_LEVEL_EXPECTED,
 				 "docker.image: AORTA_DOCKER_IMAGE is not set in this container");

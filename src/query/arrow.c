@@ -135,8 +135,8 @@ typedef struct filling {
 	assay_vec(assay_str) dict;
 } filling;
 
-/* Strings of a column, each once, numbered as they come: a small table does not drag in the run's.
- */
+/* Strings of a column, each once, numbered as they come: a small table does not drag in the
+ * run's. */
 static uint32_t number_of(filling *f, int64_t sid)
 {
 	uint32_t *number = &f->number[(size_t)sid < f->strings ? (size_t)sid : f->strings];

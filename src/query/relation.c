@@ -66,8 +66,8 @@ static const assay_table_info *hop_to(const compiler *c, assay_reach *r, const u
 	return table;
 }
 
-/* The chain of a term without its sign. False when views.def names what tables.def does not have.
- */
+/* The chain of a term without its sign. False when views.def names what tables.def does not
+ * have. */
 static bool compile_reach(compiler *c, const assay_table_info *table, assay_str text,
 			  assay_reach *r)
 {

@@ -1,5 +1,5 @@
-/* Chrome trace event JSON, above all as Kineto (torch.profiler) writes it. docs/formats/chrome.md
- */
+/* Chrome trace event JSON, above all as Kineto (torch.profiler) writes it.
+ * docs/formats/chrome.md */
 #include "read/chrome.h"
 
 #include <stdlib.h>

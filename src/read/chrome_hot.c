@@ -454,8 +454,8 @@ bool ASSAY_ISA_NAME(chrome_parse)(const chrome *c, chrome_worker *w, assay_json 
 	return assay_json_ok(j);
 }
 
-/* Behind a record that cannot be read: to the next place that looks like one. false: none in sight.
- */
+/* Behind a record that cannot be read: to the next place that looks like one. false: none in
+ * sight. */
 static bool resync(chrome *c, chrome_worker *w, assay_json *j, const char *start)
 {
 	size_t left = (size_t)(j->end - start - 1);

@@ -1,7 +1,7 @@
 /* results.json of rocprof (the first one, of ROCm up to 6): events without a category whose
- * arguments are the columns of its tables. Times in nanoseconds, devices and streams stand there;
- * which call started what is told by arrows alone (ROCm/rocprofiler, bin/tblextr.py, sqlitedb.py).
- */
+ * arguments are the columns of its tables. Times in nanoseconds, devices and streams stand
+ * there; which call started what is told by arrows alone (ROCm/rocprofiler, bin/tblextr.py,
+ * sqlitedb.py). */
 #include <stdlib.h>
 
 #include "base/compare.h"

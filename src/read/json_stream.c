@@ -35,8 +35,8 @@ void assay_json_stream_go(assay_json_stream *s, uint64_t pos)
 	look(s, pos);
 }
 
-/* After a failed try from `before`: true when there is more text, and the try is worth repeating.
- */
+/* After a failed try from `before`: true when there is more text, and the try is worth
+ * repeating. */
 static bool more(assay_json_stream *s, const assay_json *before)
 {
 	if (!s->j.cut || s->end)

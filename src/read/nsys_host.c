@@ -1,5 +1,5 @@
-/* What an nsys export says of the host: ranges, threads, system calls, overhead, samples, memory.
- */
+/* What an nsys export says of the host: ranges, threads, system calls, overhead, samples,
+ * memory. */
 #include "read/nsys.h"
 #include "read/rocprof.h"
 

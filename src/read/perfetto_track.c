@@ -420,8 +420,8 @@ static int64_t thread_in_name(assay_str name)
 	return assay_str_i64(assay_str_cut(&name, ')'), &tid) ? tid : -1;
 }
 
-/* A plain track has its name for an id; when another one of the process has it too, a number more.
- */
+/* A plain track has its name for an id; when another one of the process has it too, a number
+ * more. */
 static uint32_t plain_track(perfetto *x, perfetto_track *t, int64_t pid)
 {
 	assay_pool *strings = &x->part->strings;

@@ -92,8 +92,8 @@ bool py_float(assay_str s, double *out)
 	return ok;
 }
 
-/* Bytes of the line end at p, or 0. Beyond \n, \r, \r\n: \v \f \x1c \x1d \x1e U+0085 U+2028 U+2029.
- */
+/* Bytes of the line end at p, or 0. Beyond \n, \r, \r\n: \v \f \x1c \x1d \x1e U+0085 U+2028
+ * U+2029. */
 static size_t line_end(const char *p, size_t n)
 {
 	if (*p == '\r')

@@ -85,8 +85,8 @@ assay_str assay_without_ends(assay_str name)
 	return name;
 }
 
-/* The number behind "rank" in a file's name: rank3, rank-3, rank_03, rank.3; -1 when there is none.
- */
+/* The number behind "rank" in a file's name: rank3, rank-3, rank_03, rank.3; -1 when there is
+ * none. */
 static int32_t rank_in_name(assay_str path)
 {
 	for (size_t i = path.n; i-- > 0 && path.p[i] != '/';) {

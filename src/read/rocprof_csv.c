@@ -193,8 +193,8 @@ static uint64_t thread_key(const assay_track_table *t, uint32_t track)
 }
 
 /* Calls, ranges and allocations of a thread come in a file each, and are one thread: ranges hold
- * the calls made in them. Rows of this file go to the thread as another file of the process has it.
- */
+ * the calls made in them. Rows of this file go to the thread as another file of the process has
+ * it. */
 static void share_threads(assay_run *run, size_t first_host, size_t first_alloc)
 {
 	assay_tables *t = &run->part.t;

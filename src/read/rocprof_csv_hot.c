@@ -188,8 +188,8 @@ static inline const char *fast_text(csv_worker *w, size_t col, const char *p, co
 		const char *q = closing_quote(p + 1, end);
 		if (!q)
 			return NULL;
-		/* the separator is kept too: without it, "a" would be found at the start of "a"b"
-		 */
+		/* the separator is kept too: without it, "a" would be found at the start of
+		 * "a"b" */
 		if (q[1] == ',')
 			keep_same(same, p, (size_t)(q - p) + 2);
 		w->text[field] = (assay_str){p + 1, (size_t)(q - p) - 1};

@@ -406,8 +406,8 @@ void assay_csv_put_call(csv_worker *w)
 	t->host.detail[r] = api;
 }
 
-/* Frees come without a size: their bytes stay 0 until assay_pair_frees() knows the address's size.
- */
+/* Frees come without a size: their bytes stay 0 until assay_pair_frees() knows the address's
+ * size. */
 void assay_csv_put_alloc(csv_worker *w)
 {
 	assay_tables *t = &w->part.t;

@@ -1,6 +1,6 @@
-/* run.json of a run directory: what `assay record` wrote down about the recording. Its members go
- * to the meta table as run.<member>; a directory with nothing else is a run that never used a GPU.
- */
+/* run.json of a run directory: what `assay record` wrote down about the recording. Its members
+ * go to the meta table as run.<member>; a directory with nothing else is a run that never used a
+ * GPU. */
 #include <inttypes.h>
 #include <string.h>
 

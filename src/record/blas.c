@@ -206,8 +206,8 @@ static int meet(struct dl_phdr_info *info, size_t size, void *ctx)
 	return 0;
 }
 
-/* Of two copies in a process neither is stood in for: which one a caller means is not known here.
- */
+/* Of two copies in a process neither is stood in for: which one a caller means is not known
+ * here. */
 static void tell_copies(void)
 {
 	static bool said[LIBRARIES];

@@ -252,8 +252,8 @@ static void switch_off(const cupti_lib *c)
 	c->flush_all(0);
 }
 
-/* What nobody else enables is off while another profiler gets the records: it does not expect them.
- */
+/* What nobody else enables is off while another profiler gets the records: it does not expect
+ * them. */
 static const int ours_alone[] = {CUPTI_MEMORY2, CUPTI_STREAM, CUPTI_CONTEXT, CUPTI_DEVICE};
 
 static void step_aside(void)

@@ -35,8 +35,8 @@ enum {
 	PARTS = WORDS | SEMAPHORES,
 };
 
-/* Byte offsets within the arguments, which the runtime's and the driver's call of one stem share.
- */
+/* Byte offsets within the arguments, which the runtime's and the driver's call of one stem
+ * share. */
 typedef struct order_call {
 	const char *stem;
 	int8_t event, stream, arg, more;
@@ -144,8 +144,8 @@ static struct {
 	watched calls[3][CUPTI_CBID_MAX]; /* by domain; written before the subscription */
 	uint32_t word[CUPTI_WORD_KINDS];  /* the driver's call that does only that */
 	_Atomic int on;
-	/* when it was off last: calls that began between were not seen; since is 0 before any was
-	 */
+	/* when it was off last: calls that began between were not seen; since is 0 before any
+	 * was */
 	_Atomic int64_t left, since;
 } watch;
 
@@ -279,8 +279,8 @@ static uint16_t given_by(const order_call *o)
 			  (o->stream == NONE ? 0 : ASSAY_WIRE_GIVES_STREAM));
 }
 
-/* CUPTI's number of the stream, as GPU work carries it: addresses are used again, numbers are not.
- */
+/* CUPTI's number of the stream, as GPU work carries it: addresses are used again, numbers are
+ * not. */
 static uint32_t number_of(const cupti_call *c, const order_call *o, watched which, uint64_t stream)
 {
 	uint32_t id = ASSAY_WIRE_NONE;

@@ -38,8 +38,7 @@ static bool open_it(search *s, const char *path, int flags)
 }
 
 /* While objects are visited nothing may be opened: another thread's dlopen would lock us out for
- * ever.
- */
+ * ever. */
 static int find_loaded(struct dl_phdr_info *info, size_t size, void *ctx)
 {
 	(void)size;

@@ -313,9 +313,9 @@ static void *stand_in_for(const char *name)
 	return p;
 }
 
-/* A profiler may bring a CUPTI of its own. The driver takes one copy's subscription in a process,
- * and what one copy made is nothing to the other: whatever it asks for comes from the copy in use.
- */
+/* A profiler may bring a CUPTI of its own. The driver takes one copy's subscription in a
+ * process, and what one copy made is nothing to the other: whatever it asks for comes from the
+ * copy in use. */
 static void *stand_in_dlsym(void *handle, const char *name)
 {
 	void *p = strncmp(name, "cupti", 5) ? NULL : stand_in_for(name);

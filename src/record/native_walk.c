@@ -54,8 +54,8 @@ static step_end step(const walk *w, const assay_native_rule *rule, assay_native_
 	return pc ? STEP_ON : STEP_ENDS;
 }
 
-/* How likely it is that `ret` is where a call of the function that begins at `function` returns to.
- */
+/* How likely it is that `ret` is where a call of the function that begins at `function` returns
+ * to. */
 typedef enum belief { BELIEF_NONE, BELIEF_SOME, BELIEF_SURE } belief;
 
 static uintptr_t relative(uintptr_t end, const unsigned char *distance)

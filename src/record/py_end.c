@@ -19,8 +19,7 @@ static struct {
 } end;
 
 /* The end was announced locks ago, so whoever walks since then knows. A walk takes microseconds;
- * one whose thread does not get a processor for this long is given up.
- */
+ * one whose thread does not get a processor for this long is given up. */
 static int our_munmap(void *at, size_t bytes)
 {
 	enum { TRIES = 100000 };

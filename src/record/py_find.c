@@ -140,8 +140,8 @@ static uint32_t version(void)
 
 /* ---- layout ---- */
 
-/* Offsets that are published of free-threaded builds only, and of garbage collection in two parts.
- */
+/* Offsets that are published of free-threaded builds only, and of garbage collection in two
+ * parts. */
 enum { COPIES_314 = 392, COPIES_315 = 456 };
 static const uint16_t gc_at[] = {80, 88, 88}, collecting_at[] = {576, 656, 760};
 

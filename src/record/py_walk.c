@@ -1,6 +1,6 @@
-/* Stacks. The own thread's by plain loads: only it pushes and pops its frames, and while it is in a
- * call of ours nothing of them changes, GIL or not. Other threads' through reads that cannot fault.
- */
+/* Stacks. The own thread's by plain loads: only it pushes and pops its frames, and while it is
+ * in a call of ours nothing of them changes, GIL or not. Other threads' through reads that
+ * cannot fault. */
 #include <pthread.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -315,8 +315,8 @@ static bool read_frame(const assay_py_layout *at, window *w, uintptr_t f, assay_
 	return ok;
 }
 
-/* Heads of all code objects with as few system calls as the system allows; true when each is one.
- */
+/* Heads of all code objects with as few system calls as the system allows; true when each is
+ * one. */
 static bool mark_frames(const assay_py *py, int pid, assay_py_frame *f, uint32_t n)
 {
 	enum { BATCH = 64, HEAD = 160 };

@@ -108,8 +108,8 @@ static bool started(void)
 	return ok;
 }
 
-/* First record of a thread, or of a forked child; or one of a thread for which there was no ring.
- */
+/* First record of a thread, or of a forked child; or one of a thread for which there was no
+ * ring. */
 static bool join_recording(void)
 {
 	self.ring = NULL;

@@ -499,8 +499,8 @@ static void put_gap(assay_ring *r)
 				  atomic_load(&r->lost_last), NULL);
 }
 
-/* Names go into the recorder's ring first, and that into the file; then the records that use them.
- */
+/* Names go into the recorder's ring first, and that into the file; then the records that use
+ * them. */
 static bool drain_records(assay_ring *r, const char *data, uint64_t head)
 {
 	uint64_t next;

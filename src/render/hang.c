@@ -148,8 +148,8 @@ static void judge_rank(assay_arena *a, const assay_hang_process *p, const assay_
 	}
 }
 
-/* Who launched fewer collectives than the one that launched most, as long as they agree in those.
- */
+/* Who launched fewer collectives than the one that launched most, as long as they agree in
+ * those. */
 static void judge_ranks(assay_arena *a, const assay_hang_processes *all, sentences *out)
 {
 	const assay_hang_process *most = NULL;

@@ -1,5 +1,5 @@
-/* Tables of findings on the page, by name: a section of the page appears when its table has rows.
- */
+/* Tables of findings on the page, by name: a section of the page appears when its table has
+ * rows. */
 #include "render/html_page.h"
 
 #include <stdio.h>
@@ -8,8 +8,7 @@
 /* Tables the page shows. as: their name there; only: of large ones, the columns it needs; spans:
  * columns that are left out when every row has a span, which says the same. per_gpu: one row for
  * each row of gpu, so it follows the page's order. in_full: of a job of many ranks, only rows of
- * those whose events the page has; they come first.
- */
+ * those whose events the page has; they come first. */
 static const struct wanted {
 	const char *table, *as, *only, *spans;
 	bool per_gpu, in_full;

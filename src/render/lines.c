@@ -139,9 +139,9 @@ void assay_lines_put(FILE *out, const char *text, size_t n, size_t width)
 	}
 }
 
-/* Where what is behind the last column of a line goes on: below the last column of a row, which two
- * spaces part from the others, as long as it has room; else a little behind the line's own start.
- */
+/* Where what is behind the last column of a line goes on: below the last column of a row, which
+ * two spaces part from the others, as long as it has room; else a little behind the line's own
+ * start. */
 static size_t last_column(const char *line, size_t n, size_t width)
 {
 	size_t start = 0, column = 0;

@@ -115,8 +115,8 @@ static assay_str name_of(const assay_run *run, const assay_scope_line *l)
 	return s;
 }
 
-/* Times of a line, in order. Where lines are narrow, columns that others mostly tell are left out.
- */
+/* Times of a line, in order. Where lines are narrow, columns that others mostly tell are left
+ * out. */
 static const struct column {
 	const char *title;
 	size_t at;
@@ -302,8 +302,8 @@ void assay_scopes_folded(FILE *out, const assay_run *run, const assay_scope_view
 	assay_vec_free(&path);
 }
 
-/* The innermost ones of a path that is deeper than any program's: all of all would be the square.
- */
+/* The innermost ones of a path that is deeper than any program's: all of all would be the
+ * square. */
 static void put_path(assay_jsonw *w, const assay_run *run, const assay_scope_view *v, uint32_t line)
 {
 	enum { DEPTH = 256 };

@@ -1,5 +1,5 @@
-/* From a gradient's operator to the forward operator it belongs to, by autograd's sequence numbers.
- */
+/* From a gradient's operator to the forward operator it belongs to, by autograd's sequence
+ * numbers. */
 #include "resolve/scopes.h"
 
 static uint64_t fold(uint64_t a, uint64_t b, uint64_t c)
@@ -77,8 +77,8 @@ static void index_operators(scopes *s)
 	assay_vec_free(&count);
 }
 
-/* The framework numbers threads its own way; arrows from forward to backward tell which is which.
- */
+/* The framework numbers threads its own way; arrows from forward to backward tell which is
+ * which. */
 static void learn_threads(scopes *s)
 {
 	const assay_tables *t = s->t;

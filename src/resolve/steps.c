@@ -61,8 +61,8 @@ static assay_step_choice recorded_choice(const assay_run *run, assay_arena *scra
 
 enum { NOT_ASKED, PLAIN, MARKER_NAME, SERVING_NAME, STEP_NAME };
 
-/* "train" chooses "train" and "train #12", not "trainer" or "train forward"; "train*" all of them.
- */
+/* "train" chooses "train" and "train #12", not "trainer" or "train forward"; "train*" all of
+ * them. */
 static bool chosen_name(assay_str name, assay_str chosen)
 {
 	if (memchr(chosen.p, '*', chosen.n) || memchr(chosen.p, '?', chosen.n))

@@ -1,5 +1,5 @@
-/* Live events, streams and devices of the sweep. Rows are reused, so memory follows what is alive.
- */
+/* Live events, streams and devices of the sweep. Rows are reused, so memory follows what is
+ * alive. */
 #include "resolve/sweep_state.h"
 
 #include <assert.h>

@@ -32,8 +32,8 @@ static btree_cell make_cell(btree_index *t, const btree_value *key, int64_t id)
 	return c;
 }
 
-/* The leaf's first n cells as a page. first is 0 while it is not known: links are left to the file.
- */
+/* The leaf's first n cells as a page. first is 0 while it is not known: links are left to the
+ * file. */
 static void put_leaf(btree_index *t, uint8_t *page, size_t n, uint32_t first)
 {
 	uint32_t start = BTREE_PAGE;

@@ -151,8 +151,8 @@ static const char *run_name(tree *t, uint32_t first)
 
 /* ------------------------------------------------------------------ writing */
 
-/* xprof keeps results beside the files, and would show those of the files that were there before.
- */
+/* xprof keeps results beside the files, and would show those of the files that were there
+ * before. */
 static bool is_cache(const char *name)
 {
 	static const char *const ends[] = {

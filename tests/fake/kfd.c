@@ -1,6 +1,5 @@
 /* Preloaded: the driver's list of devices is there (FAKE_KFD=0: it is not), whatever the machine
- * has.
- */
+ * has. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdlib.h>

@@ -473,8 +473,8 @@ static void put_for_all(record *r)
 	free(r);
 }
 
-/* Work that was pending is done: its records go to every client's buffer, in turn or turned round.
- */
+/* Work that was pending is done: its records go to every client's buffer, in turn or turned
+ * round. */
 static void complete(void)
 {
 	take(&sdk.lock);

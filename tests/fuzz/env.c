@@ -1,5 +1,5 @@
-/* Any bytes as the binary and text formats the environment probe reads; the first byte picks one.
- */
+/* Any bytes as the binary and text formats the environment probe reads; the first byte picks
+ * one. */
 #include <stddef.h>
 #include <stdint.h>
 

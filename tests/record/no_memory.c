@@ -1,5 +1,5 @@
-/* Preloaded: threads named NO_MEMORY get none; the file NO_MEMORY_TOLD says that one was refused.
- */
+/* Preloaded: threads named NO_MEMORY get none; the file NO_MEMORY_TOLD says that one was
+ * refused. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

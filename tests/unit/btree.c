@@ -71,8 +71,8 @@ static bool says(sqlite3 *db, const char *question, const char *want)
 	return same;
 }
 
-/* A root alone, with and without rows beyond a page; one level above leaves; two; texts of pages.
- */
+/* A root alone, with and without rows beyond a page; one level above leaves; two; texts of
+ * pages. */
 TEST(sqlite_finds_every_row_of_pages_it_has_not_written)
 {
 	static const struct {

@@ -1,5 +1,5 @@
-/* Samples and stacks of other writers of Perfetto's format: perf's, Chrome's, and stacks of events.
- */
+/* Samples and stacks of other writers of Perfetto's format: perf's, Chrome's, and stacks of
+ * events. */
 #include "perfetto_maker.h"
 
 static void interned_text(maker *m, unsigned kind, uint64_t iid, const char *text)

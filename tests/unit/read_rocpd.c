@@ -1,5 +1,5 @@
-/* What is read of databases of rocprofv3 (rocpd), of any version, merged, in memory, and damaged.
- */
+/* What is read of databases of rocprofv3 (rocpd), of any version, merged, in memory, and
+ * damaged. */
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>

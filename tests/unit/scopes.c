@@ -1,5 +1,5 @@
-/* Scopes, case by case: the requirements (R), the defects of others (D), and every kind of range.
- */
+/* Scopes, case by case: the requirements (R), the defects of others (D), and every kind of
+ * range. */
 #include "base/test.h"
 #include "resolve/scopes.h"
 

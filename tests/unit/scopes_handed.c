@@ -78,8 +78,8 @@ static void main_waits(assay_run *run, const char *name, int64_t from, int64_t t
 	launch(run, MAIN, to - 4);
 }
 
-/* Name of the range that work is inferred to be in; "" when in none, "own" when it is not inferred.
- */
+/* Name of the range that work is inferred to be in; "" when in none, "own" when it is not
+ * inferred. */
 static const char *inferred_in(assay_run *run, uint32_t g)
 {
 	const assay_tables *t = &run->part.t;
@@ -95,8 +95,8 @@ static bool is_in(assay_run *run, uint32_t g, const char *name)
 	return !strcmp(inferred_in(run, g), name);
 }
 
-/* One burst of a worker at [110, 190] beside what the caller put there; is it inferred, and where?
- */
+/* One burst of a worker at [110, 190] beside what the caller put there; is it inferred, and
+ * where? */
 static bool worker_is_in(assay_run *run, const char *name)
 {
 	uint32_t g = burst(run, WORKER, 110, 190);

@@ -4,8 +4,8 @@
 #include "model/by_hand.h"
 #include "resolve/resolve.h"
 
-/* One call a row, 10 us each, at 20 us times its row; its work and its barrier, where it has them.
- */
+/* One call a row, 10 us each, at 20 us times its row; its work and its barrier, where it has
+ * them. */
 typedef struct row {
 	const char *name, *args;
 	int64_t device, stream; /* where the work or barrier is */
