@@ -327,7 +327,10 @@ size_t chrome_align(void *ctx, const char *text, size_t n);
 
 /* Add the event's rows to the worker's part. */
 void chrome_add(chrome_worker *w, chrome_event *ev);
-/* Pair begin/end events, name the tracks. After the last event, on the run's own part. */
+/* Those of a whole span. */
+void chrome_add_span(chrome_worker *w, chrome_event *ev);
+/* chrome_pairs.c: pair begin/end events, name the tracks. After the last event, on the run's own
+ * part. */
 void chrome_finish(chrome *c);
 void chrome_words_fill(chrome *c);
 

@@ -1,7 +1,7 @@
 /* A rocpd database (schema 3.0.0) as rocprofv3 writes it from ROCm 7 on, one set of tables for each
  * process. docs/formats/rocpd.md; what AMD's tools want of it: every row has its event, thread and
  * agents, and region_name_id is 1, the empty string, where there is nothing. */
-#include "write/rocpd.h"
+#include "write/rocpd_process.h"
 
 #include <inttypes.h>
 
@@ -12,47 +12,9 @@
 #include "base/test.h"
 #include "names/copies.h"
 #include "model/grid.h"
-#include "model/machine.h"
 #include "write/sdk_names.h"
 #include "write/sources.h"
 #include "write/writer.h"
-
-/* Sets a column of the table that `put` is about to fill. */
-#define SET(o, table, column, v)                                                                   \
-	rocpd_set_i64(&(o)->db, ROCPD_T_##table, ROCPD_##table##_##column, v)
-#define SET_TEXT(o, table, column, s)                                                              \
-	rocpd_set_text(&(o)->db, ROCPD_T_##table, ROCPD_##table##_##column, s)
-
-/* One process being written. */
-typedef struct rocpd {
-	const assay_run *run;
-	const assay_tables *t;
-	const assay_source_places *at;
-	const assay_grids *grids;
-	rocpd_tables db;
-	uint32_t group;
-	bool first;            /* of the file: it has the rows that say no process */
-	int64_t shift;         /* makes all times positive: AMD's tools take 0 for none */
-	int64_t node, process; /* ids of the machine and of the process of device work */
-	int64_t cpu;           /* id of the agent that is not a GPU */
-	int64_t code;          /* id of the code object of all kernels */
-	int64_t thread;        /* id of the first thread */
-	assay_pool strings;    /* number + 1 is the id; "" is 1 */
-	assay_map process_of;  /* number of a process -> its id */
-	assay_map thread_of;   /* row of track -> id in threads */
-	assay_map queue_of, stream_of, symbol_of, counter_of, track_of, agent_of;
-	assay_map event_of_dispatch; /* correlation and dispatch -> event */
-	assay_vec(int64_t) threads;
-	assay_map used_threads;
-	int64_t rows[ROCPD_TABLE_COUNT]; /* ids given out */
-	assay_arena scratch;
-	assay_jsonw json;
-} rocpd;
-
-static int64_t next(rocpd *o, rocpd_table table)
-{
-	return ++o->rows[table];
-}
 
 static int64_t string_id(rocpd *o, assay_str s)
 {
@@ -65,214 +27,10 @@ static int64_t string_id(rocpd *o, assay_str s)
 	return id;
 }
 
-static assay_str fact(const rocpd *o, const char *key)
-{
-	return rocpd_fact(o->run, o->group, key);
-}
-
-static bool is_mine(const rocpd *o, uint32_t track)
-{
-	return track != ASSAY_NO_ROW && assay_track_group(o->t, track) == o->group;
-}
-
-static bool is_my_alloc(const rocpd *o, uint32_t r)
-{
-	uint32_t track = o->t->alloc.track[r];
-	return track == ASSAY_NO_ROW ? o->first : is_mine(o, track);
-}
-
 static int64_t when(const rocpd *o, uint32_t track, int64_t ts)
 {
 	uint32_t source = track == ASSAY_NO_ROW ? o->group : o->t->track.source[track];
 	return assay_source_absolute(o->at, source, ts) + o->shift;
-}
-
-/* ------------------------------------------------------------------ who and where */
-
-static void put_node(rocpd *o)
-{
-	static const struct {
-		const char *key;
-		int column;
-	} facts[] = {{"node.system_name", ROCPD_info_node_system_name},
-		     {"node.hostname", ROCPD_info_node_hostname},
-		     {"node.release", ROCPD_info_node_release},
-		     {"node.version", ROCPD_info_node_version},
-		     {"node.hardware_name", ROCPD_info_node_hardware_name}};
-	assay_str machine = fact(o, "node.machine_id");
-	if (!machine.n)
-		machine = fact(o, "node.hostname");
-	if (!machine.n)
-		machine = ASSAY_S("unknown");
-	uint64_t hash = assay_hash(machine.p, machine.n, 0) >> 1;
-	o->node = (int64_t)(hash & UINT32_MAX);
-	SET(o, info_node, hash, (int64_t)hash);
-	SET_TEXT(o, info_node, machine_id, machine);
-	for (size_t i = 0; i < ASSAY_COUNT_OF(facts); i++)
-		rocpd_set_text(&o->db, ROCPD_T_info_node, facts[i].column, fact(o, facts[i].key));
-	rocpd_put(&o->db, ROCPD_T_info_node, o->node);
-}
-
-/* Its number is its id. Processes without one get one that no other has. */
-static int64_t process_id(rocpd *o, int64_t pid)
-{
-	static const struct {
-		const char *key;
-		int column;
-	} times[] = {{"process.init", ROCPD_info_process_init},
-		     {"process.fini", ROCPD_info_process_fini},
-		     {"process.start", ROCPD_info_process_start},
-		     {"process.end", ROCPD_info_process_end}};
-	uint32_t *known = assay_map_at(&o->process_of, (uint64_t)pid);
-	int64_t at, ppid, id = pid >= 0 ? pid : INT32_MAX - (int64_t)o->process_of.n;
-	if (*known != ASSAY_MAP_ABSENT)
-		return id;
-	*known = 1;
-	SET(o, info_process, nid, o->node);
-	SET(o, info_process, pid, id);
-	if (assay_str_i64(fact(o, "process.ppid"), &ppid))
-		SET(o, info_process, ppid, ppid);
-	SET_TEXT(o, info_process, command, fact(o, "process.command"));
-	SET_TEXT(o, info_process, environment, rocpd_environment(o->run, o->group, &o->scratch));
-	for (size_t i = 0; i < ASSAY_COUNT_OF(times); i++)
-		if (assay_str_i64(fact(o, times[i].key), &at))
-			rocpd_set_i64(&o->db, ROCPD_T_info_process, times[i].column, at + o->shift);
-	rocpd_put(&o->db, ROCPD_T_info_process, id);
-	return id;
-}
-
-/* Thread numbers of several processes may meet; then the later one has another id. */
-static int64_t thread_id(rocpd *o, uint32_t track)
-{
-	const assay_track_table *t = &o->t->track;
-	uint32_t *known = assay_map_at(&o->thread_of, track);
-	if (*known != ASSAY_MAP_ABSENT)
-		return o->threads.p[*known];
-	*known = (uint32_t)o->threads.n;
-	int64_t tid = t->tid[track] >= 0 ? t->tid[track] : INT32_MAX - (int64_t)track, id = tid;
-	while (assay_map_get(&o->used_threads, (uint64_t)id) != ASSAY_MAP_ABSENT)
-		id++;
-	*assay_map_at(&o->used_threads, (uint64_t)id) = 1;
-	*assay_push(&o->threads) = id;
-	int64_t process = process_id(o, t->pid[track]);
-	SET(o, info_thread, nid, o->node);
-	SET(o, info_thread, pid, process);
-	SET(o, info_thread, tid, tid);
-	SET_TEXT(o, info_thread, name, assay_text(o->run, t->name[track]));
-	rocpd_put(&o->db, ROCPD_T_info_thread, id);
-	return id;
-}
-
-/* Device work is of some process and thread, even where none is known. */
-static void put_first_thread(rocpd *o)
-{
-	const assay_track_table *t = &o->t->track;
-	for (uint32_t i = 0; i < t->n; i++)
-		if (t->kind[i] == ASSAY_TRACK_THREAD && t->pid[i] >= 0 && is_mine(o, i)) {
-			o->thread = thread_id(o, i);
-			o->process = process_id(o, t->pid[i]);
-			return;
-		}
-	int64_t pid;
-	o->process = process_id(o, assay_str_i64(fact(o, "process.pid"), &pid) ? pid : 0);
-	o->thread = o->process;
-	*assay_map_at(&o->used_threads, (uint64_t)o->thread) = 1;
-	SET(o, info_thread, nid, o->node);
-	SET(o, info_thread, pid, o->process);
-	SET(o, info_thread, tid, o->thread);
-	rocpd_put(&o->db, ROCPD_T_info_thread, o->thread);
-}
-
-/* The C++ tools of AMD take extdata for a whole agent of theirs, or nothing: facts of a GPU that
- * have no column stand in metadata. */
-static void put_agent_facts(rocpd *o, int64_t id, uint32_t d)
-{
-	const assay_device_table *t = &o->t->device;
-	o->json.out.n = 0;
-	o->json.comma = false;
-	o->json.compact = true;
-	assay_jsonw_open(&o->json, NULL, '{');
-	if (t->units[d] > 0)
-		assay_jsonw_i64(&o->json, "cu_count", t->units[d]);
-	if (t->warp[d] > 0)
-		assay_jsonw_i64(&o->json, "wave_front_size", t->warp[d]);
-	if (t->memory[d] > 0)
-		assay_jsonw_i64(&o->json, "local_mem_size", t->memory[d]);
-	assay_jsonw_close(&o->json, '}');
-	const char *tag = assay_printf(&o->scratch, "assay.agent.%" PRId64, id);
-	SET_TEXT(o, metadata, tag, assay_str_of(tag));
-	SET_TEXT(o, metadata, value, assay_jsonw_text(&o->json));
-	rocpd_put(&o->db, ROCPD_T_metadata, next(o, ROCPD_T_metadata));
-}
-
-static void put_agent(rocpd *o, int64_t id, bool gpu, assay_str name, assay_str product,
-		      const char *vendor)
-{
-	*assay_map_at(&o->agent_of, (uint64_t)id) = 1;
-	SET(o, info_agent, nid, o->node);
-	SET(o, info_agent, pid, o->process);
-	SET_TEXT(o, info_agent, type, assay_str_of(gpu ? "GPU" : "CPU"));
-	SET(o, info_agent, absolute_index, id);
-	SET(o, info_agent, logical_index, id);
-	SET(o, info_agent, type_index, gpu ? id : 0);
-	SET_TEXT(o, info_agent, name, name);
-	SET_TEXT(o, info_agent, vendor_name, assay_str_of(vendor));
-	SET_TEXT(o, info_agent, product_name, product);
-	SET_TEXT(o, info_agent, user_name, product);
-	rocpd_put(&o->db, ROCPD_T_info_agent, id);
-}
-
-static int64_t device_of(const rocpd *o, uint32_t g)
-{
-	int64_t device = o->t->track.pid[o->t->gpu.track[g]];
-	return device < 0 ? 0 : device;
-}
-
-/* Formats that only AMD has need not say so. */
-static const char *unknown_vendor(const rocpd *o)
-{
-	return assay_has_trait(o->run, o->group, ASSAY_TRAIT_ROCTX) ? "AMD" : "unknown";
-}
-
-/* row: of device, what is known of it; ASSAY_NO_ROW: nothing. */
-static void put_gpu_agent(rocpd *o, int64_t id, uint32_t row)
-{
-	const assay_device_table *d = &o->t->device;
-	if (row == ASSAY_NO_ROW) {
-		put_agent(o, id, true, ASSAY_S("unknown"), ASSAY_S("unknown"), unknown_vendor(o));
-		return;
-	}
-	assay_vendor v = assay_device_vendor(o->run, row);
-	put_agent(o, id, true, assay_text(o->run, d->arch[row]), assay_text(o->run, d->name[row]),
-		  v ? assay_vendor_title[v] : "unknown");
-	put_agent_facts(o, id, row);
-}
-
-static void put_known_gpu(rocpd *o, int64_t id, int64_t *most)
-{
-	if (id < 0 || assay_map_get(&o->agent_of, (uint64_t)id) != ASSAY_MAP_ABSENT)
-		return;
-	put_gpu_agent(o, id, assay_device_row(o->t, o->group, id));
-	*most = id > *most ? id : *most;
-}
-
-/* GPUs that the input tells of, then those it only has work or memory of, then the host. */
-static void put_agents(rocpd *o)
-{
-	const assay_tables *t = o->t;
-	int64_t most = -1;
-	for (uint32_t i = 0; i < t->device.n; i++)
-		if (assay_group_of(t, t->device.source[i]) == o->group)
-			put_known_gpu(o, t->device.id[i], &most);
-	for (uint32_t i = 0; i < t->gpu.n; i++)
-		if (is_mine(o, t->gpu.track[i]))
-			put_known_gpu(o, device_of(o, i), &most);
-	for (uint32_t i = 0; i < t->alloc.n; i++)
-		if (is_my_alloc(o, i))
-			put_known_gpu(o, t->alloc.device[i], &most);
-	for (o->cpu = 0; assay_map_get(&o->agent_of, (uint64_t)o->cpu) != ASSAY_MAP_ABSENT;)
-		o->cpu = most < INT64_MAX ? ++most : o->cpu + 1;
-	put_agent(o, o->cpu, false, ASSAY_S("host"), ASSAY_S("host"), "CPU");
 }
 
 static void put_metadata(rocpd *o, bool epoch)
@@ -286,7 +44,7 @@ static void put_metadata(rocpd *o, bool epoch)
 	for (size_t i = 0; i < ASSAY_COUNT_OF(facts); i++) {
 		SET_TEXT(o, metadata, tag, assay_str_of(facts[i].tag));
 		SET_TEXT(o, metadata, value, assay_str_of(facts[i].value));
-		rocpd_put(&o->db, ROCPD_T_metadata, next(o, ROCPD_T_metadata));
+		rocpd_put(&o->db, ROCPD_T_metadata, rocpd_next(o, ROCPD_T_metadata));
 	}
 }
 
@@ -301,7 +59,7 @@ static int64_t put_event(rocpd *o, const char *category, uint64_t stack, uint64_
 	SET(o, event, parent_stack_id, (int64_t)parent);
 	SET(o, event, correlation_id, (int64_t)external);
 	SET_TEXT(o, event, extdata, extdata);
-	int64_t id = next(o, ROCPD_T_event);
+	int64_t id = rocpd_next(o, ROCPD_T_event);
 	rocpd_put(&o->db, ROCPD_T_event, id);
 	return id;
 }
@@ -324,7 +82,7 @@ static void put_args(rocpd *o, int64_t event, assay_sid args)
 		SET_TEXT(o, arg, type, assay_str_of(string ? "string" : "json"));
 		SET_TEXT(o, arg, name, assay_json_unescape(&o->scratch, key));
 		SET_TEXT(o, arg, value, raw);
-		rocpd_put(&o->db, ROCPD_T_arg, next(o, ROCPD_T_arg));
+		rocpd_put(&o->db, ROCPD_T_arg, rocpd_next(o, ROCPD_T_arg));
 	}
 }
 
@@ -386,10 +144,10 @@ static void put_instant(rocpd *o, uint32_t h)
 	uint64_t key[2] = {t->track[h], t->name[h]};
 	uint32_t *track = assay_map_at(&o->track_of, assay_hash(key, sizeof key, 0));
 	if (*track == ASSAY_MAP_ABSENT) {
-		*track = (uint32_t)next(o, ROCPD_T_track);
-		int64_t thread = thread_id(o, t->track[h]);
+		*track = (uint32_t)rocpd_next(o, ROCPD_T_track);
+		int64_t thread = rocpd_thread_id(o, t->track[h]);
 		SET(o, track, nid, o->node);
-		SET(o, track, pid, process_id(o, o->t->track.pid[t->track[h]]));
+		SET(o, track, pid, rocpd_process_id(o, o->t->track.pid[t->track[h]]));
 		SET(o, track, tid, thread);
 		SET(o, track, name_id, string_id(o, assay_text(o->run, t->name[h])));
 		rocpd_put(&o->db, ROCPD_T_track, *track);
@@ -398,7 +156,7 @@ static void put_instant(rocpd *o, uint32_t h)
 	SET(o, sample, track_id, id);
 	SET(o, sample, timestamp, when(o, t->track[h], t->ts[h]));
 	SET(o, sample, event_id, event);
-	rocpd_put(&o->db, ROCPD_T_sample, next(o, ROCPD_T_sample));
+	rocpd_put(&o->db, ROCPD_T_sample, rocpd_next(o, ROCPD_T_sample));
 }
 
 static void put_host(rocpd *o, uint32_t h)
@@ -409,8 +167,8 @@ static void put_host(rocpd *o, uint32_t h)
 		return;
 	}
 	int64_t start = when(o, t->track[h], t->ts[h]);
-	int64_t thread = thread_id(o, t->track[h]);
-	int64_t process = process_id(o, o->t->track.pid[t->track[h]]);
+	int64_t thread = rocpd_thread_id(o, t->track[h]);
+	int64_t process = rocpd_process_id(o, o->t->track.pid[t->track[h]]);
 	int64_t event = host_event(o, h);
 	/* readers tell ranges that end by id by the function that makes them */
 	assay_str name = t->kind[h] == ASSAY_HOST_PROCESS_RANGE ? ASSAY_S("roctxProcessRangeA")
@@ -422,7 +180,7 @@ static void put_host(rocpd *o, uint32_t h)
 	SET(o, region, end, start + (t->dur[h] > 0 ? t->dur[h] : 0));
 	SET(o, region, name_id, string_id(o, name));
 	SET(o, region, event_id, event);
-	rocpd_put(&o->db, ROCPD_T_region, next(o, ROCPD_T_region));
+	rocpd_put(&o->db, ROCPD_T_region, rocpd_next(o, ROCPD_T_region));
 }
 
 /* ------------------------------------------------------------------ device work */
@@ -477,7 +235,7 @@ static int64_t symbol_id(rocpd *o, uint32_t g)
 	uint32_t *known = assay_map_at(&o->symbol_of, assay_hash(key, sizeof key, 0));
 	if (*known != ASSAY_MAP_ABSENT)
 		return *known;
-	*known = (uint32_t)next(o, ROCPD_T_info_kernel_symbol);
+	*known = (uint32_t)rocpd_next(o, ROCPD_T_info_kernel_symbol);
 	SET(o, info_kernel_symbol, nid, o->node);
 	SET(o, info_kernel_symbol, pid, o->process);
 	SET(o, info_kernel_symbol, code_object_id, o->code);
@@ -495,8 +253,9 @@ static int64_t launch_thread(rocpd *o, uint32_t g)
 {
 	const assay_tables *t = o->t;
 	uint32_t h = t->launch.n == t->gpu.n ? t->launch.host[g] : ASSAY_NO_ROW;
-	return h != ASSAY_NO_ROW && is_mine(o, t->host.track[h]) ? thread_id(o, t->host.track[h])
-								 : o->thread;
+	return h != ASSAY_NO_ROW && rocpd_is_mine(o, t->host.track[h])
+		       ? rocpd_thread_id(o, t->host.track[h])
+		       : o->thread;
 }
 
 /* Columns of later versions, and arguments that have none. */
@@ -545,7 +304,7 @@ static void put_kernel(rocpd *o, uint32_t g, int64_t start, int64_t end, int64_t
 	SET(o, kernel_dispatch, nid, o->node);
 	SET(o, kernel_dispatch, pid, o->process);
 	SET(o, kernel_dispatch, tid, thread);
-	SET(o, kernel_dispatch, agent_id, device_of(o, g));
+	SET(o, kernel_dispatch, agent_id, rocpd_device_of(o, g));
 	SET(o, kernel_dispatch, kernel_id, kernel);
 	SET(o, kernel_dispatch, dispatch_id,
 	    t->dispatch[g] == UINT32_MAX ? -1 : (int64_t)t->dispatch[g]);
@@ -566,7 +325,7 @@ static void put_kernel(rocpd *o, uint32_t g, int64_t start, int64_t end, int64_t
 	SET(o, kernel_dispatch, region_name_id, 1);
 	SET(o, kernel_dispatch, event_id, event);
 	SET_TEXT(o, kernel_dispatch, extdata, work_extdata(o, g));
-	rocpd_put(&o->db, ROCPD_T_kernel_dispatch, next(o, ROCPD_T_kernel_dispatch));
+	rocpd_put(&o->db, ROCPD_T_kernel_dispatch, rocpd_next(o, ROCPD_T_kernel_dispatch));
 	uint64_t key[2] = {t->corr[g], t->dispatch[g]};
 	*assay_map_at(&o->event_of_dispatch, assay_hash(key, sizeof key, 0)) = (uint32_t)event;
 }
@@ -578,7 +337,7 @@ static void put_copy(rocpd *o, uint32_t g, int64_t start, int64_t end, int64_t e
 	assay_str name = assay_text(o->run, t->name[g]);
 	bool copy = t->kind[g] == ASSAY_GPU_MEMCPY;
 	assay_copy_way way = copy ? assay_copy_way_of(name) : ASSAY_COPY_ELSEWHERE;
-	int64_t thread = launch_thread(o, g), device = device_of(o, g);
+	int64_t thread = launch_thread(o, g), device = rocpd_device_of(o, g);
 	int64_t queue = queue_id(o, t->queue[g]), stream = stream_id(o, t->track[g]);
 	SET(o, memory_copy, nid, o->node);
 	SET(o, memory_copy, pid, o->process);
@@ -594,7 +353,7 @@ static void put_copy(rocpd *o, uint32_t g, int64_t start, int64_t end, int64_t e
 	SET(o, memory_copy, region_name_id, 1);
 	SET(o, memory_copy, event_id, event);
 	SET_TEXT(o, memory_copy, extdata, work_extdata(o, g));
-	rocpd_put(&o->db, ROCPD_T_memory_copy, next(o, ROCPD_T_memory_copy));
+	rocpd_put(&o->db, ROCPD_T_memory_copy, rocpd_next(o, ROCPD_T_memory_copy));
 }
 
 static void put_gpu(rocpd *o, uint32_t g)
@@ -638,8 +397,8 @@ static void put_alloc(rocpd *o, uint32_t r)
 		type = t->bytes[r] < 0 ? "FREE" : "ALLOC";
 	bool known = t->track[r] != ASSAY_NO_ROW;
 	int64_t at = when(o, t->track[r], t->ts[r]);
-	int64_t thread = known ? thread_id(o, t->track[r]) : o->thread;
-	int64_t process = known ? process_id(o, o->t->track.pid[t->track[r]]) : o->process;
+	int64_t thread = known ? rocpd_thread_id(o, t->track[r]) : o->thread;
+	int64_t process = known ? rocpd_process_id(o, o->t->track.pid[t->track[r]]) : o->process;
 	int64_t event =
 		put_event(o, !strcmp(level, "SCRATCH") ? "SCRATCH_MEMORY" : "MEMORY_ALLOCATION",
 			  t->corr[r], 0, 0, (assay_str){"", 0});
@@ -654,7 +413,7 @@ static void put_alloc(rocpd *o, uint32_t r)
 	SET(o, memory_allocate, address, (int64_t)t->addr[r]);
 	SET(o, memory_allocate, size, t->bytes[r] < 0 ? -t->bytes[r] : t->bytes[r]);
 	SET(o, memory_allocate, event_id, event);
-	rocpd_put(&o->db, ROCPD_T_memory_allocate, next(o, ROCPD_T_memory_allocate));
+	rocpd_put(&o->db, ROCPD_T_memory_allocate, rocpd_next(o, ROCPD_T_memory_allocate));
 }
 
 static int64_t counter_id(rocpd *o, assay_sid name)
@@ -662,7 +421,7 @@ static int64_t counter_id(rocpd *o, assay_sid name)
 	uint32_t *known = assay_map_at(&o->counter_of, name);
 	if (*known != ASSAY_MAP_ABSENT)
 		return *known;
-	*known = (uint32_t)next(o, ROCPD_T_info_pmc);
+	*known = (uint32_t)rocpd_next(o, ROCPD_T_info_pmc);
 	SET(o, info_pmc, nid, o->node);
 	SET(o, info_pmc, pid, o->process);
 	SET_TEXT(o, info_pmc, target_arch, ASSAY_S("GPU"));
@@ -687,7 +446,7 @@ static bool put_pmc(rocpd *o, uint32_t r)
 	SET(o, pmc_event, event_id, event);
 	SET(o, pmc_event, pmc_id, counter);
 	rocpd_set_f64(&o->db, ROCPD_T_pmc_event, ROCPD_pmc_event_value, t->value[r]);
-	rocpd_put(&o->db, ROCPD_T_pmc_event, next(o, ROCPD_T_pmc_event));
+	rocpd_put(&o->db, ROCPD_T_pmc_event, rocpd_next(o, ROCPD_T_pmc_event));
 	return true;
 }
 
@@ -705,13 +464,13 @@ static void put_rows(rocpd *o, uint8_t *placed)
 {
 	const assay_tables *t = o->t;
 	for (uint32_t i = 0; i < t->host.n; i++)
-		if (is_mine(o, t->host.track[i]))
+		if (rocpd_is_mine(o, t->host.track[i]))
 			put_host(o, i);
 	for (uint32_t i = 0; i < t->gpu.n; i++)
-		if (is_mine(o, t->gpu.track[i]))
+		if (rocpd_is_mine(o, t->gpu.track[i]))
 			put_gpu(o, i);
 	for (uint32_t i = 0; i < t->alloc.n; i++)
-		if (is_my_alloc(o, i))
+		if (rocpd_is_my_alloc(o, i))
 			put_alloc(o, i);
 	for (uint32_t i = 0; i < t->pmc.n; i++)
 		placed[i] = placed[i] || put_pmc(o, i);
@@ -735,7 +494,7 @@ static void see_time(const rocpd *o, const uint32_t *track, const int64_t *ts, s
 		     int64_t *least)
 {
 	for (size_t i = 0; i < n; i++)
-		if (is_mine(o, track[i])) {
+		if (rocpd_is_mine(o, track[i])) {
 			int64_t at =
 				assay_source_absolute(o->at, o->t->track.source[track[i]], ts[i]);
 			*least = at < *least ? at : *least;
@@ -775,9 +534,7 @@ static bool put_process(rocpd *o, rocpd_file *file, suffixes *made, uint8_t *pla
 	*assay_push(made) = o->db.suffix;
 	put_empty_string(o);
 	put_metadata(o, o->t->source.epoch[o->group] && !o->shift);
-	put_node(o);
-	put_first_thread(o);
-	put_agents(o);
+	rocpd_put_who(o);
 	put_code_object(o);
 	put_rows(o, placed);
 	return !o->db.failed;
