@@ -227,6 +227,7 @@ struct sums {
 	/* Time of kernels, ns: matrix work by name, of this with known work, and all unknown work
 	 * that may be matrix work. */
 	double named, named_known, unknown;
+	double of_math[ASSAY_MATH_COUNT]; /* matrix operations that were not recomputed */
 };
 
 static void add_call(const struct compute *c, struct sums *s, uint32_t call)
@@ -244,8 +245,10 @@ static void add_call(const struct compute *c, struct sums *s, uint32_t call)
 	s->matrix += o->flops[shape];
 	if (c->t->op_call.flags[call] & ASSAY_OP_RECOMPUTED)
 		s->at_peak_again += seconds;
-	else
+	else {
 		s->at_peak += seconds;
+		s->of_math[o->math[shape]] += o->flops[shape];
+	}
 }
 
 static bool is_matrix_kernel(uint8_t family)
@@ -328,6 +331,21 @@ static struct shares shares_of(const struct compute *c, const struct sums *s, in
 	return r;
 }
 
+/* As those count who divide all operations by one peak. */
+static void add_main_type(struct compute *c, const struct sums *s, double seconds)
+{
+	assay_roof_table *r = &c->t->roof;
+	double all = 0;
+	uint8_t main = ASSAY_MATH_NONE;
+	for (uint8_t m = 0; m < ASSAY_MATH_COUNT; m++) {
+		all += s->of_math[m];
+		main = s->of_math[m] > s->of_math[main] ? m : main;
+	}
+	r->main_type[c->roof] = main;
+	if (!isnan(r->mfu[c->roof]) && c->rates.peak[main] > 0)
+		r->mfu_of_main_type[c->roof] = all / c->rates.peak[main] / seconds;
+}
+
 static void add_window(struct compute *c, const assay_order *order)
 {
 	assay_roof_table *r = &c->t->roof;
@@ -340,6 +358,7 @@ static void add_window(struct compute *c, const assay_order *order)
 	r->hfu[c->roof] = of.hfu;
 	r->mfu_least[c->roof] = of.least;
 	r->mfu_most[c->roof] = of.most;
+	add_main_type(c, &s, (double)length * 1e-9);
 	if (s.named > 0)
 		r->mfu_coverage[c->roof] = s.named_known / s.named;
 	if (says_something(&s))
@@ -606,6 +625,27 @@ TEST(what_is_known_of_a_few_matrix_kernels_is_no_mfu)
 	CHECK(shares_of(&c, &s, 10000000).mfu == 0);
 	s.named = 1; /* it is, and nothing is known of it */
 	CHECK(isnan(shares_of(&c, &s, 10000000).least));
+	return 0;
+}
+
+/* 3e12 operations in tf32 and 1e12 in fp32, in 100 ms: most count all of them by the peak of tf32.
+ */
+TEST(all_operations_over_the_peak_of_the_type_of_most)
+{
+	assay_run *run = assay_run_new();
+	struct compute c = {.run = run, .t = &run->part.t};
+	assay_roof_table *r = &run->part.t.roof;
+	struct sums s = {.known = 1};
+	assay_add(&run->part.t, ASSAY_T_roof);
+	c.rates.peak[ASSAY_MATH_TF32] = 100e12;
+	s.of_math[ASSAY_MATH_TF32] = 3e12;
+	s.of_math[ASSAY_MATH_FP32] = 1e12;
+	add_main_type(&c, &s, 0.1);
+	CHECK(r->main_type[0] == ASSAY_MATH_TF32 && isnan(r->mfu_of_main_type[0]));
+	r->mfu[0] = 0.8;
+	add_main_type(&c, &s, 0.1);
+	CHECK(fabs(r->mfu_of_main_type[0] - 0.4) < 1e-9);
+	assay_run_free(run);
 	return 0;
 }
 

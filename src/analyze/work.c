@@ -159,6 +159,10 @@ TEST(arguments_that_do_not_tell_give_no_work)
 		 .dims = "[[32, 64, 112, 112], [], [], [], [], []]",
 		 .types =
 			 "[\"float\", \"GenericList\", \"GenericList\", \"GenericList\", \"GenericList\", \"Bool\"]"},
+		/* no product: q and k of as many positions as a head has values */
+		{.name = "triton_tem_fused_flex_attention_0",
+		 .dims = "[[2, 4, 64, 64], [2, 4, 64, 64], [2, 4, 64, 64], [2, 4, 64], [2, 4, 64, 64]]",
+		 .types = "[\"float\", \"float\", \"float\", \"float\", \"float\"]"},
 		/* columns of packed weights are those of their scales */
 		{.name = "_C::awq_gemm",
 		 .dims = "[[64, 4096], [4096, 128], [32, 128]]",

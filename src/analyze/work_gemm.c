@@ -177,22 +177,38 @@ bool assay_work_packed4(const assay_work_rule *rule, const assay_op_args *args,
 	return true;
 }
 
-/* Inductor's templates: pointers in the order of their signature, A and B first where it is a
- * product of two matrices. */
+/* Is there a tensor of the size that the product of a and b has? */
+static bool has_result(const assay_op_args *args, size_t behind, const product *p)
+{
+	for (size_t i = behind; i < args->n; i++) {
+		const assay_tensor *t = assay_arg_tensor(args, (int)i);
+		if (t && t->rank && assay_tensor_elements(t) == p->batch * p->m * p->n)
+			return true;
+	}
+	return false;
+}
+
+/* Inductor's templates: pointers in the order of their signature. A and B stand side by side, what
+ * is added before them, the result behind. */
 bool assay_work_template(const assay_work_rule *rule, const assay_op_args *args,
 			 const assay_work_hint *hint, assay_work *out)
 {
 	(void)rule;
 	(void)hint;
-	const assay_tensor *a = assay_arg_tensor(args, 0), *b = assay_arg_tensor(args, 1);
-	product p;
-	if (!a || !b || a->rank < 2 || a->rank != b->rank || !product_of(&p, a, b, 0))
-		return false;
-	out->flops = 2 * p.batch * p.m * p.n * p.k;
-	for (size_t i = 0; i < args->n; i++)
-		out->bytes += assay_work_bytes(args, (int)i);
-	out->math = assay_dtype_math(a->type);
-	return true;
+	for (int i = 0; i < 2; i++) {
+		const assay_tensor *a = assay_arg_tensor(args, i),
+				   *b = assay_arg_tensor(args, i + 1);
+		product p;
+		if (!a || !b || a->rank < 2 || a->rank > 3 || a->rank != b->rank ||
+		    !product_of(&p, a, b, 0) || !has_result(args, (size_t)i + 2, &p))
+			continue;
+		out->flops = 2 * p.batch * p.m * p.n * p.k;
+		for (size_t k = 0; k < args->n; k++)
+			out->bytes += assay_work_bytes(args, (int)k);
+		out->math = assay_dtype_math(a->type);
+		return true;
+	}
+	return false;
 }
 
 static bool is_matrix(const assay_tensor *t)

@@ -172,6 +172,8 @@ static void put_compute(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_f64(w, "mfu_coverage", r->mfu_coverage[0]);
 	assay_jsonw_f64(w, "mfu_least", r->mfu_least[0]);
 	assay_jsonw_f64(w, "mfu_most", r->mfu_most[0]);
+	assay_jsonw_z(w, "main_type", r->main_type[0] ? assay_math_name[r->main_type[0]] : NULL);
+	assay_jsonw_f64(w, "mfu_of_main_type", r->mfu_of_main_type[0]);
 	assay_jsonw_f64(w, "flops_per_sec", r->flops_per_second[0]);
 	assay_jsonw_f64(w, "bytes_per_sec", r->bytes_per_second[0]);
 	assay_jsonw_z(w, "device", assay_z_if(run, r->name[0]));
@@ -218,6 +220,17 @@ static const char *achieved(assay_arena *a, double bound_ns, double ns, uint8_t 
 	return assay_printf(a, "%.0f%% %s", 100 * bound_ns / ns, assay_bound_name[bound]);
 }
 
+/* Where operations of other types change the share that others count: all by one peak. */
+static const char *of_main_type(const assay_roof_table *r, assay_arena *a)
+{
+	const double worth_saying = 0.02;
+	double one = r->mfu_of_main_type[0];
+	return isnan(one) || fabs(one / r->mfu[0] - 1) < worth_saying
+		       ? ""
+		       : assay_printf(a, " (%.1f%% if all counts by the peak of %s)", 100 * one,
+				      assay_math_name[r->main_type[0]]);
+}
+
 const char *assay_ops_rates(const assay_run *run, assay_arena *a)
 {
 	const assay_roof_table *r = &run->part.t.roof;
@@ -225,8 +238,8 @@ const char *assay_ops_rates(const assay_run *run, assay_arena *a)
 		return NULL;
 	const char *partly = assay_roof_is_partial(r) ? "at least " : "", *mfu = "";
 	if (!isnan(r->mfu[0]))
-		mfu = assay_printf(a, "MFU %s%.1f%%, HFU %.1f%%, ", partly, 100 * r->mfu[0],
-				   100 * r->hfu[0]);
+		mfu = assay_printf(a, "MFU %s%.1f%%%s, HFU %.1f%%, ", partly, 100 * r->mfu[0],
+				   of_main_type(r, a), 100 * r->hfu[0]);
 	else if (!isnan(r->mfu_least[0]))
 		mfu = assay_printf(a, "MFU between %.1f%% and %.1f%%, ", 100 * r->mfu_least[0],
 				   100 * r->mfu_most[0]);
