@@ -93,7 +93,8 @@ int main(int argc, char **argv)
 	static assay_sweep_rec block[BLOCK];
 	struct out o = {0};
 	assay_sweep *s =
-		assay_sweep_new(&(assay_sweep_sink){&o, take_wait, take_news, take_edge, NULL}, 0);
+		assay_sweep_new(&(assay_sweep_sink){&o, take_wait, take_news, take_edge, NULL},
+				(assay_sweep_clocks){0});
 	double sweep = 0;
 	size_t early = 0;
 	for (uint64_t done = 0; done < n; done += BLOCK) {

@@ -595,12 +595,13 @@ void assay_sweep_push(assay_sweep *s, const assay_sweep_rec *r)
 	act[r->op](s, r);
 }
 
-assay_sweep *assay_sweep_new(const assay_sweep_sink *sink, int64_t tolerance)
+assay_sweep *assay_sweep_new(const assay_sweep_sink *sink, assay_sweep_clocks clocks)
 {
 	size_t cap = 0;
 	assay_sweep *s = assay_vec_grow(NULL, &cap, 1, sizeof *s);
 	*s = (assay_sweep){.sink = *sink,
-			   .tolerance = tolerance,
+			   .tolerance = clocks.usual,
+			   .behind = clocks.usual + clocks.behind,
 			   .free_event = ASSAY_NO_ROW,
 			   .free_stream = ASSAY_NO_ROW,
 			   .free_pending = ASSAY_NO_ROW};

@@ -113,7 +113,8 @@ typedef struct assay_sweep_rec {
 	int64_t enter, exit;
 	uint64_t event;  /* handle or number; 0 is the null handle; LAUNCH: end of the call */
 	uint64_t stream; /* handle as given; ASSAY_NO_HANDLE when the call has none */
-	uint64_t arg;    /* sync id of events, 0 none; see the ops; LAUNCH: time of the call or 0 */
+	uint64_t arg;    /* sync id of events, 0 none; see the ops; LAUNCH: time of the call or 0;
+			  * DEVICE_SYNC: ns by which devices' clocks may be ahead */
 	uint32_t scope;  /* one process in one session: nothing resolves across */
 	uint32_t thread; /* row of track */
 	uint32_t track;  /* stream as a row of track, where known; else ASSAY_NO_ROW */
@@ -172,8 +173,13 @@ typedef struct assay_sweep_sink {
 
 typedef struct assay_sweep assay_sweep;
 
-/* tolerance: ns by which the clocks of host and device may disagree. */
-assay_sweep *assay_sweep_new(const assay_sweep_sink *sink, int64_t tolerance);
+/* ns by which the clocks of host and device may disagree as a rule, and by which those of devices
+ * are known to be behind. */
+typedef struct assay_sweep_clocks {
+	int64_t usual, behind;
+} assay_sweep_clocks;
+
+assay_sweep *assay_sweep_new(const assay_sweep_sink *sink, assay_sweep_clocks clocks);
 /* The next record; keys of one scope must rise (equal ones in the order of ops). */
 void assay_sweep_push(assay_sweep *s, const assay_sweep_rec *r);
 /* After the last record: events of other processes. */

@@ -48,7 +48,7 @@ static bool may_be_gone(const assay_sweep *s, uint32_t scope, const sweep_work *
 			from = half + 1;
 	}
 	return w->row != ASSAY_NO_ROW && s->gone_scope == scope && from < s->gone.n &&
-	       w->end > s->gone.p[from].at - s->tolerance;
+	       w->end > s->gone.p[from].at - s->behind;
 }
 
 sweep_work sweep_fan_work(const assay_sweep *s, uint32_t device, sweep_fan which,

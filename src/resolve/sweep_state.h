@@ -181,7 +181,7 @@ typedef struct sweep_graphs {
 
 struct assay_sweep {
 	assay_sweep_sink sink;
-	int64_t tolerance;
+	int64_t tolerance, behind;
 	union { /* all of them, and each */
 		sweep_table table[SWEEP_TABLES];
 		struct {
@@ -306,7 +306,7 @@ static inline void sweep_doubt_end(const assay_sweep *s, const assay_sweep_rec *
 				   const sweep_work *own, sweep_work *w)
 {
 	if (!(r->flags & ASSAY_REC_WHOLE) && w->row != own->row && w->row != ASSAY_NO_ROW &&
-	    w->end > r->enter - s->tolerance)
+	    w->end > r->enter - s->behind)
 		sweep_doubt(w, SWEEP_DOUBT_DEFAULT, ASSAY_WAIT_BY_LOSSES);
 }
 

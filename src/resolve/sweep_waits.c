@@ -379,7 +379,7 @@ static void put_in_front(assay_sweep *s, uint32_t st, const assay_sweep_wait *w)
  */
 static bool may_be_met(const assay_sweep *s, const sweep_stream *p, const assay_sweep_rec *r)
 {
-	bool runs = p->tail.row != ASSAY_NO_ROW && p->tail.end > r->enter - s->tolerance;
+	bool runs = p->tail.row != ASSAY_NO_ROW && p->tail.end > r->enter - s->behind;
 	return !p->legacy && (p->recorded > p->in_front || (runs && gap_of(s, r->scope)));
 }
 
@@ -551,7 +551,8 @@ static void fan_in(assay_sweep *s, const assay_sweep_rec *r, assay_sweep_wait *w
 		   sweep_fan which, uint32_t edge)
 {
 	sweep_work work = sweep_fan_work(s, d, which, &w->producer);
-	bool newer = work.row != ASSAY_NO_ROW && work.end > s->device.p[d].drained &&
+	bool newer = work.row != ASSAY_NO_ROW &&
+		     work.end > s->device.p[d].drained + (int64_t)r->arg &&
 		     r->enter >= s->device.p[d].drained;
 	if (which ==
 	    SWEEP_ALL_STREAMS) /* work after the last wait for all ended later than all before */
@@ -848,7 +849,7 @@ void sweep_pool_alloc(assay_sweep *s, const assay_sweep_rec *r)
 	const sweep_work *freed = freed_of(s, r->scope);
 	bool meanwhile = r->flags & ASSAY_REC_BESIDE_FREE;
 	bool running = meanwhile || freed->doubt ||
-		       (freed->row != ASSAY_NO_ROW && freed->end > r->enter - s->tolerance);
+		       (freed->row != ASSAY_NO_ROW && freed->end > r->enter - s->behind);
 	if (!running)
 		return;
 	if (st == ASSAY_NO_ROW)

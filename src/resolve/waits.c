@@ -7,9 +7,6 @@
 #include "resolve/waits_barriers.h"
 #include "resolve/waits_ends.h"
 
-/* Clocks of host and device agree to about a microsecond; traces in whole microseconds less. */
-enum { TOLERANCE = 10000 };
-
 uint32_t waits_scope_of_thread(waits *w, uint32_t track)
 {
 	uint32_t source = assay_track_group(w->t, track);
@@ -307,8 +304,9 @@ static void sweep_all(waits *w)
 		rows.p[i] = i;
 	if (n)
 		assay_sweep_sort(w->recs.p, rows.p, n);
-	assay_sweep *s = assay_sweep_new(
-		&(assay_sweep_sink){w, take_wait, take_news, take_edge, w->masks.p}, TOLERANCE);
+	assay_sweep *s =
+		assay_sweep_new(&(assay_sweep_sink){w, take_wait, take_news, take_edge, w->masks.p},
+				(assay_sweep_clocks){WAITS_CLOCKS, w->clocks.behind});
 	for (size_t i = 0; i < n; i++)
 		assay_sweep_push(s, &w->recs.p[rows.p[i]]);
 	assay_sweep_end(s);

@@ -9,6 +9,7 @@
 #include "resolve/marks.h"
 #include "resolve/waits_args.h"
 #include "resolve/waits_calls.h"
+#include "resolve/waits_clocks.h"
 
 /* A device of a source. */
 struct waits_gpu {
@@ -66,6 +67,7 @@ typedef struct waits {
 	uint64_t *unbroken; /* by source: its calls up to this key are known to be all */
 	assay_marks holes;  /* source -> time of the call with that key; the next one was lost */
 	assay_call *call;   /* by string id */
+	waits_clocks clocks;
 	assay_arena scratch;
 	assay_arena parsed; /* arguments of the row at hand */
 	waits_known_args args;

@@ -70,8 +70,11 @@ int64_t waits_barrier_after(const waits *w, uint32_t source, uint64_t key, int64
 static bool held_up(const waits *w, uint32_t barrier, const assay_sweep_rec *r)
 {
 	int64_t end = end_of(w, barrier);
-	return r->op == ASSAY_OP_EVENT_SYNC && end > r->enter + ASSAY_SWEEP_BARE &&
-	       end <= r->exit + WAITS_CLOCKS;
+	uint32_t track = waits_barrier_stream(w, barrier);
+	int64_t ahead = waits_ahead(w, track, r->exit), behind = waits_behind(w, track, r->exit);
+	return r->op == ASSAY_OP_EVENT_SYNC &&
+	       end - ahead + WAITS_CLOCKS > r->enter + ASSAY_SWEEP_BARE &&
+	       end + behind <= r->exit + WAITS_CLOCKS;
 }
 
 /* HIP puts no barrier for an event that is over: a wait that has one met a later record. */

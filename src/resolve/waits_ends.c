@@ -70,7 +70,7 @@ static assay_map find_waiters(const waits *w)
 }
 
 /* A record says that somebody wants to wait. Events that threads alone ask for are theirs; of all
- * others a stream may wait, and the call be lost. */
+ * others a stream may wait, and the call be lost. A launch on several devices joins them, too. */
 static void find_open_records(waits_ends *e)
 {
 	const waits *w = e->w;
@@ -80,6 +80,9 @@ static void find_open_records(waits_ends *e)
 		uint32_t track = r->thread != ASSAY_NO_ROW ? r->thread : r->track;
 		bool known = r->op == ASSAY_OP_RECORD &&
 			     assay_map_get(&by, key_of_event(r)) == BY_THREADS;
+		if (r->op == ASSAY_OP_LAUNCH && r->flags & ASSAY_REC_TOGETHER)
+			*assay_push(&e->open.v) = (assay_mark){assay_track_group(w->t, track),
+							       r->key, (int64_t)r->arg + 1, 0};
 		if ((r->op == ASSAY_OP_RECORD || r->op == ASSAY_OP_GAP) && !known &&
 		    !(r->flags & ASSAY_REC_AGAIN) && track != ASSAY_NO_ROW)
 			*assay_push(&e->open.v) =
@@ -166,23 +169,56 @@ static bool launched_after(const waits *w, uint32_t gpu, int64_t at)
 	return h != ASSAY_NO_ROW && w->t->host.ts[h] >= at;
 }
 
+static int64_t earlier(int64_t at, int64_t by)
+{
+	return at < INT64_MIN + by ? INT64_MIN : at - by;
+}
+
+/* By how much the clock of row `but` may be ahead of another device's. */
+static int64_t ahead_of_others(const waits_ends *e, const waits_span *s)
+{
+	return s->but == ASSAY_NO_ROW ? 0 : waits_ahead(e->w, e->w->t->gpu.track[s->but], s->over);
+}
+
+/* As far as the clocks can tell. */
+static bool is_between(const waits_ends *e, const waits_span *s, uint32_t gpu, int64_t at)
+{
+	const assay_tables *t = e->w->t;
+	uint32_t track = t->gpu.track[gpu];
+	bool other =
+		s->but != ASSAY_NO_ROW && t->track.pid[track] != t->track.pid[t->gpu.track[s->but]];
+	int64_t from = earlier(s->from, waits_behind(e->w, track, s->over) +
+						(other ? ahead_of_others(e, s) : 0));
+	return at > from && earlier(at, waits_ahead(e->w, track, s->over)) <= s->over;
+}
+
 /* Is it other work, that can have been in front? */
-static bool counts(const waits_ends *e, const waits_span *s, uint32_t gpu)
+static bool counts(const waits_ends *e, const waits_span *s, uint32_t gpu, int64_t at)
 {
 	const assay_gpu_table *g = &e->w->t->gpu;
 	bool same = s->but != ASSAY_NO_ROW && g->corr[s->but] && g->corr[gpu] == g->corr[s->but];
-	return !same && !launched_after(e->w, gpu, s->entered);
+	return !same && !launched_after(e->w, gpu, s->entered) && is_between(e, s, gpu, at);
 }
 
-static bool began(const waits_ends *e, uint32_t source, const waits_span *s)
+/* What is outside of this is outside by any device's clock. */
+static waits_span reach_of(const waits_ends *e, uint32_t source, const waits_span *s)
 {
-	const assay_mark *m = assay_mark_after(&e->begun, source, waits_key_of_time(s->from));
+	int64_t ahead = waits_ahead_any(e->w, source, s->over);
+	waits_span r = *s;
+	r.from = earlier(s->from, waits_behind_any(e->w, source, s->over) + ahead_of_others(e, s));
+	r.over = s->over > INT64_MAX - ahead ? INT64_MAX : s->over + ahead;
+	return r;
+}
+
+static bool began(const waits_ends *e, uint32_t source, const waits_span *s, waits_span reach)
+{
+	const assay_mark *m = assay_mark_after(&e->begun, source, waits_key_of_time(reach.from));
 	if (!m)
 		return false;
 	const assay_mark *end = e->begun.v.p + e->begun.v.n;
-	uint64_t over = waits_key_of_time(s->over);
-	for (; m < end && m->place == source && m->key - WAITS_CLOCKS <= over; m++)
-		if (counts(e, s, (uint32_t)m->value))
+	uint64_t over = waits_key_of_time(reach.over);
+	for (; m < end && m->place == source && m->key <= over; m++)
+		if (counts(e, s, (uint32_t)m->value, e->w->t->gpu.ts[m->value]))
 			return true;
 	return false;
 }
@@ -191,11 +227,12 @@ bool waits_ended(const waits_ends *e, uint32_t source, waits_span s)
 {
 	if (source >= e->w->sources)
 		return true;
-	for (size_t i = first_after(e, source, s.from);
-	     i < e->first[source + 1] && e->end[i] - WAITS_CLOCKS <= s.over; i++)
-		if (counts(e, &s, e->row[i]))
+	waits_span reach = reach_of(e, source, &s);
+	for (size_t i = first_after(e, source, reach.from);
+	     i < e->first[source + 1] && e->end[i] <= reach.over; i++)
+		if (counts(e, &s, e->row[i], e->end[i]))
 			return true;
-	return began(e, source, &s);
+	return began(e, source, &s, reach);
 }
 
 bool waits_device_ended(const waits_ends *e, uint32_t gpu, int64_t from, int64_t to)
@@ -207,6 +244,25 @@ bool waits_device_ended(const waits_ends *e, uint32_t gpu, int64_t from, int64_t
 	     i < e->first[source + 1] && e->end[i] <= to; i++)
 		if (t->track.pid[t->gpu.track[e->row[i]]] == device)
 			return true;
+	return false;
+}
+
+bool waits_other_device_ended(const waits_ends *e, uint32_t gpu, int64_t entered)
+{
+	const assay_tables *t = e->w->t;
+	uint32_t track = t->gpu.track[gpu], source = source_of(e->w, gpu);
+	int64_t end = assay_gpu_end(&t->gpu, gpu);
+	if (source >= e->w->sources || e->w->only_device[source] >= 0)
+		return false;
+	waits_span same = {end, end, entered, gpu};
+	waits_span reach = reach_of(e, source, &same);
+	for (size_t i = first_after(e, source, reach.from);
+	     i < e->first[source + 1] && e->end[i] <= end; i++) {
+		uint32_t other = t->gpu.track[e->row[i]];
+		if (t->track.pid[other] != t->track.pid[track] &&
+		    counts(e, &same, e->row[i], e->end[i]))
+			return true;
+	}
 	return false;
 }
 

@@ -19,11 +19,9 @@ typedef struct waits_ends {
 void waits_ends_make(waits_ends *e, waits *w);
 void waits_ends_free(waits_ends *e);
 
-enum { WAITS_CLOCKS = 10000 }; /* ns by which the clocks of host and device may disagree */
-
-/* Did work of the source end after `from`, and not after `over`, that was launched before
- * `entered`? Or did some begin then, with an event that says so? Not counted: the launch of row
- * `but`. */
+/* May work of the source have ended after `from`, and not after `over`, that was launched before
+ * `entered`? Or may some have begun then, with an event that says so? Not counted: the launch of
+ * row `but`, whose device's clock `from` is by. */
 typedef struct waits_span {
 	int64_t from, over, entered;
 	uint32_t but;
@@ -31,6 +29,9 @@ typedef struct waits_span {
 bool waits_ended(const waits_ends *e, uint32_t source, waits_span s);
 /* The same of the device of row gpu, from and up to. */
 bool waits_device_ended(const waits_ends *e, uint32_t gpu, int64_t from, int64_t to);
+/* May work of another device have ended after that of row gpu, though their clocks tell otherwise?
+ * Launched before `entered`. */
+bool waits_other_device_ended(const waits_ends *e, uint32_t gpu, int64_t entered);
 /* The last record before this key that a wait which was not recorded may have met; NULL. */
 const assay_mark *waits_open_record(const waits_ends *e, uint32_t source, uint64_t key);
 

@@ -219,6 +219,16 @@ static void add_dark(waits *w)
 	}
 }
 
+static void doubt_clocks(waits *w)
+{
+	for (size_t i = 0; i < w->recs.n; i++) {
+		assay_sweep_rec *r = &w->recs.p[i];
+		if (r->op == ASSAY_OP_DEVICE_SYNC && r->thread != ASSAY_NO_ROW)
+			r->arg = (uint64_t)waits_ahead_any(w, assay_track_group(w->t, r->thread),
+							   r->exit);
+	}
+}
+
 static void guess_legacy(waits *w)
 {
 	waits_guess_legacy(w);
@@ -279,6 +289,7 @@ void waits_add_records(waits *w)
 	waits_find_places(w);
 	add_streams(w);
 	add_launches(w);
+	waits_find_clocks(w);
 	add_dark(w);
 	waits_add_event_records(w);
 	waits_add_event_rows(w);
@@ -291,6 +302,7 @@ void waits_add_records(waits *w)
 	waits_add_unseen_work(w);
 	waits_add_graph_doubts(w);
 	trust_whole(w);
+	doubt_clocks(w);
 	guess_legacy(w);
 	doubt_contexts(w);
 	waits_find_races(w);

@@ -289,6 +289,24 @@ static bool stands_behind_others(uint8_t kind)
 	return is_sync(kind) || kind == ASSAY_WAIT_STREAM_WAIT || kind == ASSAY_WAIT_VALUE;
 }
 
+/* What devices did is put in order by their clocks. Work of another one is in front of a wait for
+ * work of the wait's own device only if something joins the two. */
+static bool may_be_of_another_device(const waits_ends *e, uint32_t i)
+{
+	const assay_wait_table *t = &e->w->t->wait;
+	uint32_t p = t->producer_gpu[i], source = source_of_wait(e->w, i);
+	if (p == ASSAY_NO_ROW)
+		return false;
+	bool own = t->kind[i] != ASSAY_WAIT_EVENT_SYNC && is_thread(t, i) &&
+		   e->w->t->track.pid[e->w->t->gpu.track[p]] == e->w->called_on.p[i];
+	const assay_mark *join =
+		waits_open_record(e, source, waits_key_at(e->w, source, t->ts[i], t->corr[i]));
+	int64_t entered = entered_at(e->w, i);
+	if (own && join && join->value < entered)
+		entered = join->value;
+	return join && waits_other_device_ended(e, p, entered);
+}
+
 static void set_class(assay_wait_table *t, uint32_t i, assay_wait_class class, assay_wait_doubt why)
 {
 	t->class[i] = (uint8_t) class;
@@ -314,6 +332,8 @@ static void classify(const waits_ends *e, uint32_t i, int64_t usual)
 		set_class(t, i, ASSAY_WAIT_IS_EXACT, ASSAY_WAIT_BY_NONE);
 	else if (!likely && stands_behind_others(t->kind[i]) && may_miss_calls(e, i))
 		set_class(t, i, ASSAY_WAIT_IS_LIKELY, ASSAY_WAIT_BY_LOSSES);
+	else if (!likely && stands_behind_others(t->kind[i]) && may_be_of_another_device(e, i))
+		set_class(t, i, ASSAY_WAIT_IS_LIKELY, ASSAY_WAIT_BY_CLOCKS);
 }
 
 static bool is_resolved(uint8_t class)

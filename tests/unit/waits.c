@@ -464,7 +464,8 @@ TEST(a_gap_makes_events_unknown_and_memory_stays_bounded)
 	CHECK(is(&p, 2, ASSAY_WAIT_IS_LIKELY, 40));
 	program q = {0};
 	assay_sweep *s =
-		assay_sweep_new(&(assay_sweep_sink){&q, take_wait, take_news, take_edge, NULL}, 0);
+		assay_sweep_new(&(assay_sweep_sink){&q, take_wait, take_news, take_edge, NULL},
+				(assay_sweep_clocks){0});
 	size_t after = 0;
 	for (uint64_t k = 0; k < 400000; k += 4) {
 		uint64_t event = A + k % 4000;

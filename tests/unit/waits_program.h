@@ -107,7 +107,8 @@ static inline void run(program *p)
 		rows[i] = i;
 	assay_sweep_sort(p->rec, rows, p->n);
 	assay_sweep *s =
-		assay_sweep_new(&(assay_sweep_sink){p, take_wait, take_news, take_edge, NULL}, 0);
+		assay_sweep_new(&(assay_sweep_sink){p, take_wait, take_news, take_edge, NULL},
+				(assay_sweep_clocks){0});
 	for (uint32_t i = 0; i < p->n; i++)
 		assay_sweep_push(s, &p->rec[rows[i]]);
 	assay_sweep_end(s);

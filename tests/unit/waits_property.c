@@ -350,7 +350,8 @@ static void sweep_shuffled(world *w)
 		rows[i] = i;
 	assay_sweep_sort(shuffled, rows, w->n);
 	assay_sweep *s =
-		assay_sweep_new(&(assay_sweep_sink){w, take_wait, take_news, take_edge, NULL}, 0);
+		assay_sweep_new(&(assay_sweep_sink){w, take_wait, take_news, take_edge, NULL},
+				(assay_sweep_clocks){0});
 	for (uint32_t i = 0; i < w->n; i++)
 		assay_sweep_push(s, &shuffled[rows[i]]);
 	assay_sweep_end(s);

@@ -1,7 +1,8 @@
 """A GPU machine that plays random programs: streams, events, default streams, several devices and threads. Knows nothing of the
 resolver: it plays the timeline and notes, of every command, the work that ended last among all it stood behind. What it saw is a list
-of plain records; forms.py and capture.py write them as profilers do. words.py, graphs.py, hidden.py, shared.py and
-streams.py add to what programs do."""
+of plain records; forms.py and capture.py write them as profilers do. words.py, graphs.py, hidden.py, shared.py, streams.py
+and clocks.py add to what programs do."""
+from clocks import Clocks
 from graphs import Graphs
 from hidden import Hidden
 from shared import Shared
@@ -50,6 +51,7 @@ class Call:
 class Work:
     def __init__(self, name, stream, corr, start, dur, copy=None):
         self.name, self.stream, self.corr, self.start, self.dur, self.copy = name, stream, corr, start, dur, copy
+        self.over = start + dur  # truly; start and dur are as the profiler tells them
 
 
 class Sync:
@@ -63,7 +65,7 @@ class Sync:
         self.number = event.number if event is not None else -1
 
 
-class Program(Words, Graphs, Hidden, Shared, Streams):
+class Program(Words, Graphs, Hidden, Shared, Streams, Clocks):
     """One process. cuda: what CUPTI and Kineto see; else HIP. capture: a recorder that sees more and counts its losses."""
     DEVICES, THREADS, FAILS, IN_VAIN = [1, 1, 2, 3], [1, 1, 2], 0.05, 0.5
     OVERTAKES, LOSES, LENGTH = 0.2, 0.1, (10, 50)
@@ -96,6 +98,7 @@ class Program(Words, Graphs, Hidden, Shared, Streams):
         self.start_hidden()
         self.start_shared()
         self.start_streams()
+        self.start_clocks()
         self.acts = self.choose_acts()
         self.single_acts = [act for act in self.acts if act not in (self.capture_graph, self.renew_event, self.renew_stream)]
         self.left = rng.randrange(*self.LENGTH)
@@ -115,7 +118,7 @@ class Program(Words, Graphs, Hidden, Shared, Streams):
         acts = [self.launch] * 9 + [self.record] * 5 + [self.stream_wait] * 4 + [
             self.event_sync, self.stream_sync, self.device_sync] * 2 + [self.set_device, self.peer_copy, self.launch_with_events,
             self.own_stream, self.query, self.launch_together, self.renew_event]
-        return acts + self.word_acts() + self.graph_acts() + self.hidden_acts() + self.shared_acts() + self.stream_acts()
+        return acts + self.word_acts() + self.graph_acts() + self.hidden_acts() + self.shared_acts() + self.stream_acts() + self.clock_acts()
 
     # what is seen
 
@@ -416,12 +419,13 @@ class Program(Words, Graphs, Hidden, Shared, Streams):
 
     def end(self):
         self.hide()
+        self.tell_time()
         return max(self.threads + [s.tail.end for s in self.streams + self.gone])
 
 
 class Plain(Program):
     """One thread and one device, kernels, events and waits: nothing is hidden, lost or at once."""
-    DEVICES, THREADS, FAILS, IN_VAIN = [1], [1], 0, 0
+    DEVICES, THREADS, FAILS, IN_VAIN, SKEWS = [1], [1], 0, 0, 0
 
     def __init__(self, rng, pid, base, cuda, capture):
         super().__init__(rng, pid, base, cuda, True, capture)

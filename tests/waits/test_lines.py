@@ -292,7 +292,7 @@ def pool(end):
     t = Trace()
     s, other = t.stream(made=True), t.stream(made=True)
     t.launch(s, 130, end)
-    k = t.launch(other, 135, 140)
+    k = t.launch(other, 145, 150)
     t.call("FreeAsync", stream=s, dev_ptr=0x7000)
     t.call("MallocAsync", stream=other, dev_ptr=0x7000, size=64, at=300)
     return t, t.sync(other), k
@@ -419,7 +419,7 @@ def several_fit():
     return t, t.until("EventSynchronize", 450, event=A), "ambiguous", "several_fit", k
 
 
-@line("| `clocks_disagree` | it ended before what it is said to have waited for |")
+@line("| `clocks_disagree` | it ended before what it is said to have waited for, or")
 def clocks_disagree():
     t = Trace()
     s = t.stream(made=True)
@@ -737,6 +737,88 @@ def copy(name, end, until):
     corr = t.until(name, until, kind=2, size=64, stream=t.default[0])
     t.work(t.default[0], 115, end, corr, copy=(0, None))
     return t, corr
+
+
+def beside_late(at, late):
+    """The other's work ends 35 us after the wait, by a clock of which launches tell as much as how late they start."""
+    t = Trace()
+    s, other = t.stream(made=True), t.stream(made=True)
+    if at > 200:
+        t.launch(other, 123, 125, at=120)
+    k = t.launch(s, at + late, at + 250, at=at)
+    t.launch(other, at + 10 + late, at + 290)
+    t.lose()
+    return t, t.sync(s, at + 255), k
+
+
+@line("Where times decide, all that may have ended in time by such clocks counts.")
+def clock_known():
+    t, sync, k = beside_late(150, 3)
+    return t, sync, "exact", None, k
+
+
+@line("a device's clock may be ahead of the host's by the shortest time from a call to the start of its work")
+def clock_ahead():
+    t, sync, k = beside_late(150, 60)
+    return t, sync, "likely", "uncounted_losses", k
+
+
+@line("What a launch tells of other moments is 50 us less for each second between")
+def clock_known_before():
+    t, sync, k = beside_late(300000, 60)
+    return t, sync, "exact", None, k
+
+
+@line("What a launch tells of other moments is 50 us less for each second between")
+def clock_drifts():
+    t, sync, k = beside_late(900000, 60)
+    return t, sync, "likely", "uncounted_losses", k
+
+
+def behind(late, end):
+    """Work of a stream begins so long after its call, or before; the other's ends at the same time as a wait begins."""
+    t = Trace()
+    s, other = t.stream(made=True), t.stream(made=True)
+    t.launch(s, 200 + late, end, at=200)
+    k = t.launch(other, 220 + late, 260)
+    t.call("FreeAsync", stream=s, dev_ptr=0x7000)
+    t.call("MallocAsync", stream=other, dev_ptr=0x7000, size=64, at=400)
+    return t, t.sync(other), k
+
+
+@line("where that is less than none it is behind by as much")
+def clock_right():
+    t, sync, k = behind(3, 370)
+    return t, sync, "exact", None, k
+
+
+@line("where that is less than none it is behind by as much")
+def clock_behind():
+    t, sync, k = behind(-30, 370)
+    return t, sync, "likely", "memory_pool", k
+
+
+def joined_devices(end):
+    """A stream waits for its own work and for another device's."""
+    t = Trace(devices=2)
+    s, other = t.stream(device=0, made=True), t.stream(device=1, made=True)
+    k = t.launch(s, 203, 400, at=200)
+    t.launch(other, 213, end)
+    t.record(other)
+    t.wait(s)
+    return t, t.sync(s, 405), k
+
+
+@line("the later one is known by clocks alone: `likely` if they may say so wrongly")
+def two_clocks():
+    t, sync, k = joined_devices(395)
+    return t, sync, "likely", "clocks_disagree", k
+
+
+@line("the later one is known by clocks alone: `likely` if they may say so wrongly")
+def two_clocks_that_tell():
+    t, sync, k = joined_devices(360)
+    return t, sync, "exact", None, k
 
 
 @line("Copies: device to host in the synchronous form always waits")

@@ -56,7 +56,7 @@ class Truth:
             ends = {}  # several may end at the same nanosecond
             gone = [w for w in p.works if w.stream in p.gone and (p.lossy or not p.shows_ends)]
             for w in p.works:
-                ends.setdefault(w.start + w.dur, set()).add(w.corr)
+                ends.setdefault(w.over, set()).add(w.corr)
             for corr, done in list(p.truth.items()) + [(corr, d) for corr, ds in p.inside.items() for d in ds]:
                 answers = self.of.setdefault(corr, set())
                 answers.add(launched.get(done.kernel, done.kernel))
@@ -66,7 +66,7 @@ class Truth:
                 if done.end <= p.made[corr] and (done.kernel not in launched or p.off):
                     self.nothing.add(corr)
                 if done.end <= p.made[corr]:
-                    self.gone[corr] = {w.corr for w in gone if w.start + w.dur <= p.made[corr]}
+                    self.gone[corr] = {w.corr for w in gone if w.over <= p.made[corr]}
         self.vague = {corr for p in programs for corr in p.vague}
 
     def allows(self, wait):
