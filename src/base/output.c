@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "base/input.h"
 #include "base/owner.h"
+#include "base/pack.h"
 #include "base/test.h"
 
 enum { CHUNK = 1 << 17, ZSTD_LEVEL = 3, GZIP_LEVEL = 1 };
@@ -32,6 +33,11 @@ struct assay_output {
 	struct isal_zstream *gzip;
 	ZSTD_CCtx *zstd;
 	uint8_t *packed;
+	/* Text that is not packed yet: packers get it in pieces of one size, from one place and
+	 * with the same bytes behind it, so that what they write depends on the text alone and not
+	 * on how callers divide it. */
+	char *text;
+	size_t held;
 	assay_undo undo;
 };
 
@@ -79,9 +85,15 @@ static bool pack(assay_output *o, const void *p, size_t n, bool end)
 
 static ssize_t cookie_write(void *cookie, const char *p, size_t n)
 {
+	assay_output *o = cookie;
 	for (size_t at = 0, step; at < n; at += step) {
-		step = n - at < CHUNK ? n - at : CHUNK;
-		if (!pack(cookie, p + at, step, false))
+		step = n - at < CHUNK - o->held ? n - at : CHUNK - o->held;
+		memcpy(o->text + o->held, p + at, step);
+		o->held += step;
+		if (o->held < CHUNK)
+			continue;
+		o->held = 0;
+		if (!pack(o, o->text, CHUNK, false))
 			return 0;
 	}
 	return (ssize_t)n;
@@ -117,6 +129,7 @@ static void start_packer(assay_output *o, assay_str path)
 		return;
 	}
 	o->packed = assay_alloc(&o->arena, CHUNK);
+	o->text = assay_alloc(&o->arena, CHUNK + ASSAY_PAD);
 	o->file = fopencookie(o, "w", (cookie_io_functions_t){.write = cookie_write});
 	if (o->file)
 		setvbuf(o->file, NULL, _IOFBF, CHUNK);
@@ -259,7 +272,7 @@ bool assay_output_finish(assay_output *o, assay_err *err)
 	if (o->file != o->plain) {
 		ok &= fclose(o->file) == 0;
 		o->file = o->plain;
-		ok = ok && pack(o, "", 0, true);
+		ok = ok && pack(o, o->text, o->held, true);
 	}
 	ok = fflush(o->plain) == 0 && ok;
 	ok = ok && (!o->nameless || give_name(o));
@@ -322,6 +335,48 @@ TEST(what_is_packed_unpacks_to_the_same)
 	CHECK(round_trip(assay_test_path("bin.gz"), 3000000));
 	CHECK(round_trip(assay_test_path("bin.zst"), 3000000));
 	CHECK(round_trip(assay_test_path("empty.gz"), 0));
+	return 0;
+}
+
+/* The file's bytes when its text comes in pieces of that size. */
+static bool written_by(assay_blob *out, const char *path, const char *text, size_t n, size_t piece)
+{
+	assay_err err = {0};
+	assay_output *o = assay_output_open(path, &err);
+	for (size_t at = 0; o && at < n; at += piece)
+		fwrite(text + at, 1, n - at < piece ? n - at : piece, assay_output_file(o));
+	if (!o || !assay_output_close(o, &err))
+		return false;
+	FILE *f = fopen(path, "rb");
+	assay_vec_reserve(out, n);
+	out->n = f ? fread(out->p, 1, n, f) : 0;
+	if (f)
+		fclose(f);
+	unlink(path);
+	return out->n;
+}
+
+TEST(packed_bytes_do_not_depend_on_how_their_text_is_divided)
+{
+	enum { N = 2000000 };
+	static const char *const names[] = {"pieces.gz", "pieces.zst"};
+	static const size_t pieces[] = {1, 1000, 8192, 100000, 300001};
+	assay_blob text = {0}, whole = {0}, some = {0};
+	assay_vec_reserve(&text, N);
+	for (uint32_t i = 0, x = 1; i < N; i++, x = x * 1664525 + 1013904223)
+		text.p[i] = (uint8_t) "{\"ts\":0123456789}"[i % 19 > 4 ? x >> 28 : i % 19];
+	for (size_t k = 0; k < ASSAY_COUNT_OF(names); k++) {
+		const char *path = assay_test_path(names[k]);
+		CHECK(written_by(&whole, path, (char *)text.p, N, N));
+		for (size_t i = 0; i < ASSAY_COUNT_OF(pieces); i++) {
+			CHECK(written_by(&some, path, (char *)text.p, N, pieces[i]));
+			CHECK_EQ(some.n, whole.n);
+			CHECK(!memcmp(some.p, whole.p, whole.n));
+		}
+	}
+	assay_vec_free(&text);
+	assay_vec_free(&whole);
+	assay_vec_free(&some);
 	return 0;
 }
 
