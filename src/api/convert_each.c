@@ -69,11 +69,14 @@ static void find_folder(assay_convert_each *c, const assay_run *file)
 static bool write_one(assay_convert_each *c, const assay_run *file, assay_err *err)
 {
 	int made;
-	if (!c->below.n)
+	bool first = !c->below.n;
+	if (first)
 		find_folder(c, file);
 	if (!assay_make_folders(c->below.p, 0777, &made))
 		return assay_fail(err, ASSAY_IO, 0, "cannot make %s: %s", c->below.p,
 				  strerror(errno));
+	if (first && !assay_folder_mark(c->below.p, err))
+		return false;
 	const char *path = assay_printf(&c->arena, "%s%s%s", c->below.p, file_name(c, file),
 					c->writer->exts[0]);
 	if (assay_is_input(file, path))
@@ -116,6 +119,13 @@ assay_each assay_convert_each_of(assay_convert_each *c, size_t more_than)
 {
 	return (assay_each){
 		.ctx = c, .more_than = more_than, .work = work, .take = take, .leave = leave};
+}
+
+void assay_convert_each_end(assay_convert_each *c)
+{
+	assay_err err = {0};
+	if (c->below.n && !assay_folder_unmark(c->below.p, &err) && !c->failed++)
+		c->err = err;
 }
 
 void assay_convert_each_free(assay_convert_each *c)

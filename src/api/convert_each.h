@@ -21,6 +21,8 @@ typedef struct assay_convert_each {
 
 /* What assay_read_each() is to do; more_than as there. */
 assay_each assay_convert_each_of(assay_convert_each *c, size_t more_than);
+/* All are written: the folder is finished. */
+void assay_convert_each_end(assay_convert_each *c);
 void assay_convert_each_free(assay_convert_each *c);
 
 #endif

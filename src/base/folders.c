@@ -50,6 +50,19 @@ void assay_remove_folders(const char *path, int made)
 	}
 }
 
+const char *assay_folder_there(assay_arena *a, const char *path)
+{
+	char *part = assay_dup(a, assay_str_of(path));
+	for (size_t n = strlen(part); n && access(part, F_OK);) {
+		while (n && part[n - 1] == '/')
+			n--;
+		while (n && part[n - 1] != '/')
+			n--;
+		part[n] = 0;
+	}
+	return part;
+}
+
 const char *assay_folder_of(assay_arena *a, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -80,6 +93,11 @@ TEST(folders_are_made_with_those_above_and_the_new_ones_counted)
 	CHECK_EQ(made, 0);
 	CHECK(assay_make_parents(assay_printf(&a, "%s/x/file", base), 0700));
 	CHECK(assay_make_parents("file", 0700) && assay_make_parents("/file", 0700));
+	CHECK(!strcmp(assay_folder_there(&a, deep), deep));
+	CHECK(!strcmp(assay_folder_there(&a, assay_printf(&a, "%s/n/m//", base)),
+		      assay_printf(&a, "%s/", base)));
+	CHECK(!strcmp(assay_folder_there(&a, "no/such"), "") &&
+	      !strcmp(assay_folder_there(&a, "/no/such"), "/"));
 	CHECK(!assay_make_folders("", 0700, &made) && errno == ENOENT);
 	CHECK(!assay_make_parents("/proc/self/no/file", 0700) && errno != EEXIST);
 	assay_remove_folders(deep, 2);

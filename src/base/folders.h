@@ -12,6 +12,8 @@
 bool assay_make_folders(const char *path, mode_t mode, int *made);
 /* Those that were made, as long as they are empty. */
 void assay_remove_folders(const char *path, int made);
+/* The path's last folder that is there, "" for the one we are in. */
+const char *assay_folder_there(assay_arena *a, const char *path);
 /* What stands before the last slash, "" where there is none. */
 const char *assay_folder_of(assay_arena *a, const char *path);
 /* The folders above a file. */

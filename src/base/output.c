@@ -163,15 +163,27 @@ static void keep_mode(int fd, const struct stat *old)
 
 /* A file that has no name until it is whole: whoever is killed leaves nothing. Not every file
  * system has such files. */
-static int open_nameless(assay_output *o)
+static int nameless_in(const char *folder)
 {
-	assay_str folder = assay_str_folder(assay_str_of(o->path));
-	const char *dir = folder.n ? assay_dup(&o->arena, folder) : ".";
 	if (access("/proc/self/fd", X_OK)) /* the way to a name */
 		return -1;
-	int fd = open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	return open(*folder ? folder : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+}
+
+static int open_nameless(assay_output *o, const char *meanwhile)
+{
+	assay_str own = assay_str_folder(assay_str_of(o->path));
+	int fd = nameless_in(meanwhile ? meanwhile : assay_dup(&o->arena, own));
 	o->nameless = fd >= 0;
 	return fd;
+}
+
+bool assay_output_can_wait(const char *folder)
+{
+	int fd = nameless_in(folder);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 static int open_named(assay_output *o)
@@ -208,6 +220,11 @@ static void drop_output(void *o)
 
 assay_output *assay_output_open(const char *path, assay_err *err)
 {
+	return assay_output_open_below(NULL, path, err);
+}
+
+assay_output *assay_output_open_below(const char *meanwhile, const char *path, assay_err *err)
+{
 	assay_arena a = {0};
 	assay_output *o = assay_alloc(&a, sizeof *o);
 	o->arena = a;
@@ -219,7 +236,7 @@ assay_output *assay_output_open(const char *path, assay_err *err)
 	o->path = assay_dup(&o->arena, assay_str_of(path));
 	struct stat st;
 	bool there = stat(path, &st) == 0, special = there && !S_ISREG(st.st_mode);
-	int fd = special ? -1 : open_nameless(o);
+	int fd = special ? -1 : open_nameless(o, meanwhile);
 	fd = special || fd >= 0 ? fd : open_named(o);
 	if (there && fd >= 0)
 		keep_mode(fd, &st);

@@ -109,6 +109,7 @@ static int convert_each(const struct convert_args *a, const assay_writer *w, cha
 				.operand_n = (size_t)n - 1};
 	assay_each each = assay_convert_each_of(&c, always ? 0 : FEW);
 	*run = assay_cmd_read_each(operands, n - 1, &each);
+	assay_convert_each_end(&c);
 	int status = *run ? end_each(&c) : ASSAY_EXIT_FAIL;
 	if (*run && (c.written || c.failed)) {
 		assay_run_free(*run);

@@ -1,26 +1,100 @@
 #include "write/folder.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/folders.h"
+
+static void mark_path(char out[PATH_MAX], const char *folder)
+{
+	size_t n = strlen(folder);
+	snprintf(out, PATH_MAX, "%s%sUNFINISHED", folder, n && folder[n - 1] == '/' ? "" : "/");
+}
+
+bool assay_folder_mark(const char *path, assay_err *err)
+{
+	char mark[PATH_MAX];
+	mark_path(mark, path);
+	static const char text[] =
+		"assay writes here or was interrupted: files may be missing or old";
+	FILE *f = fopen(mark, "w");
+	bool ok = f && fprintf(f, "%s\n", text) > 0;
+	ok = (!f || fclose(f) == 0) && ok;
+	return ok || assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", mark, strerror(errno));
+}
+
+bool assay_folder_unmark(const char *path, assay_err *err)
+{
+	char mark[PATH_MAX];
+	mark_path(mark, path);
+	return !unlink(mark) || errno == ENOENT ||
+	       assay_fail(err, ASSAY_IO, 0, "cannot remove %s: %s", mark, strerror(errno));
+}
 
 /* Its files have undone themselves. */
 static void remove_folders(void *folder)
 {
 	const assay_folder *f = folder;
+	if (f->marked)
+		assay_folder_unmark(f->path, NULL);
 	assay_remove_folders(f->path, f->folders);
+}
+
+/* It gets its name when the mark is in it: there is no moment without. */
+static bool make_marked(assay_folder *f)
+{
+	assay_str path = assay_str_of(f->path);
+	while (path.n > 1 && path.p[path.n - 1] == '/')
+		path.n--;
+	const char *name = assay_dup(&f->arena, path);
+	const char *temp = assay_printf(&f->arena, "%s.unfinished-%ld", name, (long)getpid());
+	const char *above = assay_folder_of(&f->arena, name);
+	bool ok = (!*above || assay_make_folders(above, 0777, &f->folders)) && !mkdir(temp, 0777);
+	if (!ok)
+		return false;
+	ok = assay_folder_mark(temp, NULL) && !rename(temp, name);
+	f->folders += ok;
+	if (!ok) {
+		assay_folder_unmark(temp, NULL);
+		rmdir(temp);
+	}
+	return ok;
+}
+
+static bool make_folder(assay_folder *f, assay_err *err)
+{
+	if (f->meanwhile && make_marked(f))
+		return f->marked = true;
+	int made;
+	if (!assay_make_folders(f->path, 0777, &made))
+		return assay_fail(err, ASSAY_IO, 0, "cannot make %s: %s", f->path, strerror(errno));
+	f->folders += made;
+	return f->marked = assay_folder_mark(f->path, err);
 }
 
 bool assay_folder_open(assay_folder *f, const assay_run *run, const char *path, assay_err *err)
 {
 	*f = (assay_folder){.run = run, .path = path};
-	if (!assay_make_folders(path, 0777, &f->folders))
-		return assay_fail(err, ASSAY_IO, 0, "cannot make %s: %s", path, strerror(errno));
 	assay_undo_add(&f->undo, remove_folders, f);
-	return true;
+	const char *there = assay_folder_there(&f->arena, path);
+	bool is_there = !access(path, F_OK);
+	if (!is_there && assay_output_can_wait(there)) {
+		f->meanwhile = there;
+		return true;
+	}
+	if (assay_make_folders(path, 0777, &f->folders) &&
+	    (is_there || assay_folder_mark(path, err))) {
+		f->marked = !is_there;
+		return true;
+	}
+	assay_fail(err, ASSAY_IO, 0, "cannot make %s: %s", path, strerror(errno));
+	assay_folder_close(f, false, NULL);
+	return false;
 }
 
 bool assay_is_input(const assay_run *run, const char *path)
@@ -47,7 +121,7 @@ FILE *assay_folder_file(assay_folder *f, const char *name, assay_err *err)
 		assay_fail(err, ASSAY_USAGE, 0, "%s is an input; the output needs another name",
 			   path);
 	else
-		o = assay_output_open(path, err);
+		o = assay_output_open_below(f->meanwhile, path, err);
 	if (o)
 		*assay_push(&f->made) = o;
 	assay_arena_free(&a);
@@ -56,17 +130,22 @@ FILE *assay_folder_file(assay_folder *f, const char *name, assay_err *err)
 
 bool assay_folder_close(assay_folder *f, bool ok, assay_err *err)
 {
+	bool named = false;
+	ok = ok && (f->marked || make_folder(f, err));
 	for (size_t i = 0; ok && i < f->made.n; i++)
 		ok = assay_output_finish(f->made.p[i], err);
 	for (size_t i = 0; i < f->made.n; i++) {
 		if (ok)
-			ok = assay_output_close(f->made.p[i], err);
+			named |= ok = assay_output_close(f->made.p[i], err);
 		else
 			assay_output_drop(f->made.p[i]);
 	}
 	assay_vec_free(&f->made);
 	assay_undo_drop(&f->undo);
+	if (f->marked && (ok || !named)) /* some are new and some old: it stays */
+		ok = assay_folder_unmark(f->path, ok ? err : NULL) && ok;
 	if (!ok)
 		assay_remove_folders(f->path, f->folders);
+	assay_arena_free(&f->arena);
 	return ok;
 }

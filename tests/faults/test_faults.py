@@ -23,8 +23,9 @@ COMMANDS = {
     "gzip": ["convert", "--to", "chrome", "in.json.gz", "out"],
     "page": ["report", "in.json.gz", "--html", "out"],
     "folder": ["convert", "--to", "csv", "in.json.gz", "out"],
+    "new": ["convert", "--to", "csv", "in.json.gz", "out"],  # a folder that is not there
 }
-NAMES = {"convert": "out.pftrace", "gzip": "out.json.gz", "page": "out.html", "folder": "out"}
+NAMES = {"convert": "out.pftrace", "gzip": "out.json.gz", "page": "out.html", "folder": "out", "new": "out"}
 FAULTS = {
     "openat": ["EMFILE", "EACCES"],
     "read": ["EIO", "EINTR"],
@@ -41,7 +42,7 @@ FAULTS = {
 }
 # not brk: it never returns an error, and the C library takes one for an address
 # files of a folder that is there are renamed one by one: one that cannot be is named, and those before it are new
-NOT_TOGETHER = {("folder", "rename")}
+NOT_TOGETHER = {("folder", "rename"), ("new", "rename")}
 MEMORY = {"mmap", "mremap"}
 FEW = 3  # of each kind, unless all are asked for
 
@@ -53,7 +54,7 @@ def start(folder, command):
     if command == "folder":
         out.mkdir()
         (out / "columns.csv").write_text("before")
-    else:
+    elif command != "new":
         out.write_text("before")
     return [NAMES[command] if w == "out" else w for w in COMMANDS[command]]
 
@@ -142,7 +143,7 @@ def main():
     if not works:
         tap.skip("faults", "strace cannot trace here")
         return
-    for command in COMMANDS if "--all" in sys.argv else ("gzip", "folder"):
+    for command in COMMANDS if "--all" in sys.argv else ("gzip", "folder", "new"):
         check(command, "--all" in sys.argv, words)
     tap.done()
 
