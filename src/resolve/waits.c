@@ -19,7 +19,8 @@ uint32_t waits_scope_of_thread(waits *w, uint32_t track)
 
 uint64_t waits_key_at(const waits *w, uint32_t source, int64_t ts, uint64_t corr)
 {
-	return source < w->sources ? assay_keys_at(&w->keys[source], ts, corr) : corr;
+	uint64_t key = source < w->sources ? assay_keys_at(&w->keys[source], ts, corr) : corr;
+	return key < UINT64_MAX ? key : key - 1; /* marks of a key lie one above it */
 }
 
 uint64_t waits_host_key(const waits *w, uint32_t h)

@@ -67,6 +67,13 @@ def nested(depth):
     return field(4, value)
 
 
+def packets_in_packets():
+    data = slice_of(1, b"k")
+    for _ in range(3000):
+        data = field(1, field(50, zlib.compress(data, 9)))
+    return slice_of(5, b"k") + data
+
+
 # ---------------------------------------------------------------- Chrome
 
 def host(i, kind, name, ts, dur, args="", tid=1):
@@ -159,6 +166,41 @@ def nsys_one_call():
     kernels = "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL(start, [end], deviceId, streamId, correlationId, globalPid, demangledName) VALUES(?, ?, 0, ?, 1, 1, 1)"
     calls = "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME(start, [end], globalTid, correlationId, nameId) VALUES(?, ?, 1, 1, 1)"
     return nsys((kernels, ((10 * i, 10 * i + 5, i) for i in range(14000))), (calls, ((10 * i, 10 * i + 1) for i in range(14000))))
+
+
+ENDS = [0, -1, 255, 2**31, 2**32 - 1, 2**63 - 1, -2**63, 1e308, float("inf"), None, "x", "\0", b"\xff\0", str(2**64 - 1)]
+
+
+def at_their_ends(seed):
+    """Each column of each table with each of these, in a row of its own and in all of one row."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "made"
+        path.write_bytes((ROOT / "tests/fuzz/seeds" / seed).read_bytes())
+        with contextlib.closing(sqlite3.connect(path)) as db:
+            for table, in list(db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")):
+                columns = [row[1] for row in db.execute("PRAGMA table_info([%s])" % table)]
+                all_alike = "INSERT OR IGNORE INTO [%s] VALUES(%s)" % (table, ", ".join("?1" for _ in columns))
+                one_each = ["INSERT OR IGNORE INTO [%s] SELECT %s FROM [%s] LIMIT 1"
+                            % (table, ", ".join("?1" if c == changed else "[%s]" % c for c in columns), table) for changed in columns]
+                for statement in [all_alike, *one_each]:
+                    for value in ENDS:
+                        with contextlib.suppress(sqlite3.Error):  # a text as a row's number, or no number left
+                            db.execute(statement, [value])
+            db.commit()
+        return path.read_bytes()
+
+
+def members_at_their_ends():
+    values = [str(v) for v in (0, -1, 2**31, 2**53 + 1, 2**63 - 1, 2**63, -2**63, 2**64 - 1, 2**64, 10**30)]
+    values += ["1e308", "1e400", "-0.0", "NaN", "null", "true", '"12"', '"x"', "[]", "{}"]
+    usual = {"ph": '"X"', "cat": '"kernel"', "name": '"k"', "pid": "0", "tid": "7", "ts": "5", "dur": "3"}
+    out = ["{%s}" % ",".join('"%s":%s' % pair for pair in {**usual, key: v, "args": '{"device":0,"correlation":3}'}.items()) for key in usual for v in values]
+    keys = ("device", "stream", "correlation", "External id", "grid", "bytes", "Input Dims", "Sequence number", "Fwd thread id", "Python id", "Python parent id",
+            "In msg nelems", "Group size", "Process Group Ranks", "Rank", "Ev Idx", "Device Id", "Addr", "Bytes", "wait_on_cuda_event_id", "In split size")
+    kinds = (("kernel", "ncclDevKernel_AllReduce_Sum"), ("cpu_op", "aten::mm"), ("cuda_runtime", "cudaLaunchKernel"), ("python_function", "a.py(1): f"))
+    for i, (key, v) in enumerate((key, v) for key in keys for v in values):
+        out += ['{"ph":"X","cat":"%s","name":"%s","pid":1,"tid":1,"ts":%d,"dur":3,"args":{"%s":%s}}' % (*kind, 9 * i, key, v) for kind in kinds]
+    return listed([x.encode() for x in out])
 
 
 def endless(name, columns):
@@ -333,5 +375,13 @@ BOMBS = {
     "deep records.json": lambda: rocprof_json("[" * 500000),
     "many columns.csv": lambda: ("timestamp,gpu," + ",".join("c%d" % i for i in range(60000)) + "\n" + "1,0," + "1," * 60000 + "\n").encode(),
     "many GPUs.csv": lambda: ("timestamp,gpu,gfx\n" + "".join("%d,%d,5\n" % (i, i) for i in range(50000))).encode(),
+    "members at their ends.json": members_at_their_ends,
+    "numbers at their ends.sqlite": lambda: at_their_ends("nsys/made.sqlite"),
+    "numbers of payloads at their ends.sqlite": lambda: at_their_ends("nsys/payload.sqlite"),
+    "numbers at their ends.db": lambda: at_their_ends("rocpd/v305.db"),
+    "numbers of 4.0 at their ends.db": lambda: at_their_ends("rocpd/v400.db"),
+    "parents in a ring.pftrace": lambda: b"".join(perfetto(field(60, field(1, i) + field(5, i % 18000 + 1))) for i in range(1, 18001)) + slice_of(5, b"k"),
+    "groups in groups.pftrace": lambda: slice_of(1, b"k") + field(1, field(11, b"\x0b" * 450000 + b"\x0c" * 450000 + field(9, 1))),
+    "packets in packets.pftrace": packets_in_packets,
     "deep facts.json": lambda: b'{"schema_version":"1.1","a":' + b'{"a":' * 170000 + b"1" + b"}" * 170001,
 }
