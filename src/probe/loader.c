@@ -608,6 +608,40 @@ static void open_by_name(struct loader *l)
 	}
 }
 
+static bool is_loaded(const struct loader *l, const char *stem)
+{
+	for (size_t i = 0; i < l->objects.n; i++)
+		if (is_stem(l->objects.p[i].name, stem))
+			return true;
+	return false;
+}
+
+/* TensorFlow is linked with HIP, and opens ROCm's other libraries by their names without a number,
+ * on the search path of the object that holds its runtime. */
+static void open_by_name_of_rocm(struct loader *l)
+{
+	static const char *const opened[] = {
+		"librocblas.so",   "libMIOpen.so",    "libhipblaslt.so", "libhipfft.so",
+		"libhipsolver.so", "libhipsparse.so", "librocsolver.so", "librocrand.so"};
+	size_t from = 0;
+	while (from < l->objects.n &&
+	       !is_stem(l->objects.p[from].name, "libtensorflow_framework.so"))
+		from++;
+	if (from == l->objects.n || !is_loaded(l, "libamdhip64.so"))
+		return;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(opened); i++) {
+		struct found hit;
+		size_t first = l->objects.n;
+		if (is_loaded(l, opened[i]))
+			continue;
+		if (search(l, (int)from, opened[i], &hit))
+			add_loaded(l, hit.file, hit.path, opened[i], hit.by, (int)from);
+		else
+			not_found(l, opened[i]);
+		load_all(l, first);
+	}
+}
+
 static void other_frameworks(struct loader *l)
 {
 	static const char *const names[] = {"jax", "tensorflow"};
@@ -619,6 +653,7 @@ static void other_frameworks(struct loader *l)
 				     .program = &p};
 		start_framework(&own, names[i]);
 		open_by_name(&own);
+		open_by_name_of_rocm(&own);
 		keep_objects(&own);
 		if (own.objects.n)
 			*assay_push(&l->c->env->programs) = p;

@@ -1,5 +1,6 @@
-"""What programs really use: overrides followed, bundled trees, TheRock wheels, JAX."""
+"""What programs really use: overrides followed, bundled trees, TheRock wheels, JAX, TensorFlow."""
 import json
+import os
 
 from fixture import SITE, Root, elf, findings, reasons
 from harness import case, sha
@@ -134,3 +135,21 @@ def _(r):
     assert jax["kernel_databases"]["rocblas"]["path"] == "/opt/rocm/lib/rocblas/library"
     assert not reasons(d), reasons(d)
     assert b"[OK]" in r.run("-o", r.path("/e.json")).stdout
+
+
+@case("effective.tensorflow_opens_rocms_libraries_by_name")
+def _(r):
+    """Linked with HIP alone; the names and the search path are those of tensorflow-rocm 2.14."""
+    r.rocm().kfd().venv().dist("tensorflow-rocm", "2.14.0.600")
+    tf = f"/{SITE}/tensorflow"
+    r.file(f"{tf}/libtensorflow_framework.so.2", elf(soname="libtensorflow_framework.so.2", needed=("libamdhip64.so.6",), runpath="$ORIGIN/:/opt/rocm/lib"))
+    r.file(f"{tf}/python/_pywrap_tensorflow_internal.so", elf(soname="_pywrap_tensorflow_internal.so", needed=("libtensorflow_framework.so.2",), runpath="$ORIGIN/.."))
+    d = r.probe()
+    used = d["assay"]["effective"]["tensorflow"]
+    for name, file in (("rocblas", "librocblas.so"), ("hipblaslt", "libhipblaslt.so"), ("miopen", "libMIOpen.so")):
+        got = used["libraries"][name]
+        assert got["path"] == f"/opt/rocm/lib/{file}" and got["by"] == "RUNPATH of libtensorflow_framework.so.2", got
+    assert used["kernel_databases"]["rocblas"]["path"] == "/opt/rocm/lib/rocblas/library", used["kernel_databases"]
+    assert "libhipfft.so" in used["unresolved"] and "librocblas.so" not in used["unresolved"], used["unresolved"]
+    os.unlink(r.path("/opt/rocm/lib/libamdhip64.so.6"))
+    assert r.probe()["assay"]["effective"]["tensorflow"]["unresolved"] == ["libamdhip64.so.6"]
