@@ -192,72 +192,53 @@ static const char *env_diff_json(assay_run *owner, const char *const *paths, siz
 	return ok ? keep(owner, &w, len) : NULL;
 }
 
+/* Return what is asked for, in a frame of its owner: here, for whoever runs out of memory comes
+ * back to this function. */
+#define ANSWER(of, err, asked)                                                                     \
+	assay_frame f;                                                                             \
+	ASSAY_ENTER(&f, (of)->owner, err, NULL);                                                   \
+	const char *text = asked;                                                                  \
+	assay_leave(&f);                                                                           \
+	return text
+
 const char *assay_run_report_json(assay_run *run, size_t *len)
 {
-	assay_frame f;
-	ASSAY_ENTER(&f, run->owner, NULL, NULL);
-	const char *text = report_json(run, len);
-	assay_leave(&f);
-	return text;
+	ANSWER(run, NULL, report_json(run, len));
 }
 
 const char *assay_run_waits_json(assay_run *run, const assay_waits_query *given, size_t *len,
 				 assay_err *err)
 {
-	assay_frame f;
-	ASSAY_ENTER(&f, run->owner, err, NULL);
-	const char *text = waits_json(run, given, len, err);
-	assay_leave(&f);
-	return text;
+	ANSWER(run, err, waits_json(run, given, len, err));
 }
 
 const char *assay_run_scopes_json(assay_run *run, const assay_scopes_query *given, size_t *len,
 				  assay_err *err)
 {
-	assay_frame f;
-	ASSAY_ENTER(&f, run->owner, err, NULL);
-	const char *text = scopes_json(run, given, len, err);
-	assay_leave(&f);
-	return text;
+	ANSWER(run, err, scopes_json(run, given, len, err));
 }
 
 const char *assay_run_path_json(assay_run *run, const assay_path_query *given, size_t *len,
 				assay_err *err)
 {
-	assay_frame f;
-	ASSAY_ENTER(&f, run->owner, err, NULL);
-	const char *text = path_json(run, given, len, err);
-	assay_leave(&f);
-	return text;
+	ANSWER(run, err, path_json(run, given, len, err));
 }
 
 const char *assay_run_diff_json(assay_run *before, assay_run *after, const assay_diff_query *given,
 				bool *same, size_t *len, assay_err *err)
 {
-	assay_frame f;
-	ASSAY_ENTER(&f, after->owner, err, NULL);
-	const char *text = diff_json(before, after, given, same, len, err);
-	assay_leave(&f);
-	return text;
+	ANSWER(after, err, diff_json(before, after, given, same, len, err));
 }
 
 const char *assay_env_json(assay_run *owner, const assay_env_query *given, size_t *len,
 			   assay_err *err)
 {
-	assay_frame f;
-	ASSAY_ENTER(&f, owner->owner, err, NULL);
-	const char *text = env_json(owner, given, len, err);
-	assay_leave(&f);
-	return text;
+	ANSWER(owner, err, env_json(owner, given, len, err));
 }
 
 const char *assay_env_diff_json(assay_run *owner, const char *const *paths, size_t n,
 				const assay_env_diff_query *given, bool *same, size_t *len,
 				assay_err *err)
 {
-	assay_frame f;
-	ASSAY_ENTER(&f, owner->owner, err, NULL);
-	const char *text = env_diff_json(owner, paths, n, given, same, len, err);
-	assay_leave(&f);
-	return text;
+	ANSWER(owner, err, env_diff_json(owner, paths, n, given, same, len, err));
 }
