@@ -92,11 +92,11 @@ static void add_timeline(assay_run *run, uint32_t source, const char *variant, c
 {
 	const assay_gpu_table *gpu = &run->part.t.gpu;
 	int64_t first = gpu->ts[w->row.p[0]], last = first;
-	assay_sweep s = assay_sweep_from(first);
+	assay_cover s = assay_cover_from(first);
 	for (size_t i = 0; i < w->row.n; i++) {
 		uint32_t g = w->row.p[i];
 		int64_t start = gpu->ts[g], end = assay_gpu_end(gpu, g);
-		assay_sweep_add(&s, w->class[g], start, end);
+		assay_cover_add(&s, w->class[g], start, end);
 		last = end > last ? end : last;
 	}
 	int64_t total = last - first, busy = s.length[ASSAY_SET_ALL],

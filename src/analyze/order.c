@@ -109,9 +109,9 @@ static const uint8_t member_of[ASSAY_CLASS_COUNT] = {
 	[ASSAY_CLASS_COPY] = 1 << ASSAY_SET_ALL | 1 << ASSAY_SET_COPY,
 };
 
-assay_sweep assay_sweep_from(int64_t start)
+assay_cover assay_cover_from(int64_t start)
 {
-	assay_sweep s = {0};
+	assay_cover s = {0};
 	for (int set = 0; set < ASSAY_SETS; set++)
 		s.end[set] = start;
 	return s;
@@ -122,15 +122,15 @@ uint32_t assay_order_group(const assay_order_device *d)
 	return (uint32_t)(d->key >> 32);
 }
 
-assay_sweep assay_sweep_of(const assay_order *order, const assay_order_device *d, int64_t start)
+assay_cover assay_cover_of(const assay_order *order, const assay_order_device *d, int64_t start)
 {
-	assay_sweep s = assay_sweep_from(start);
+	assay_cover s = assay_cover_from(start);
 	s.offs = order->offs.v.n ? &order->offs : NULL;
 	s.group = assay_order_group(d);
 	return s;
 }
 
-static void add_gap(assay_sweep *s, int64_t from, int64_t to)
+static void add_gap(assay_cover *s, int64_t from, int64_t to)
 {
 	if (s->offs && assay_offs_touch(s->offs, s->group, from, to))
 		s->off += to - from;
@@ -138,7 +138,7 @@ static void add_gap(assay_sweep *s, int64_t from, int64_t to)
 		s->gaps++;
 }
 
-void assay_sweep_add(assay_sweep *s, assay_class of, int64_t start, int64_t end)
+void assay_cover_add(assay_cover *s, assay_class of, int64_t start, int64_t end)
 {
 	if (start > s->end[ASSAY_SET_ALL])
 		add_gap(s, s->end[ASSAY_SET_ALL], start);

@@ -32,19 +32,19 @@ enum {
 	ASSAY_SETS
 };
 
-typedef struct assay_sweep {
+typedef struct assay_cover {
 	int64_t end[ASSAY_SETS], length[ASSAY_SETS];
 	uint64_t gaps;
 	int64_t sum;
 	const assay_offs *offs; /* of the group; NULL: never off */
 	uint32_t group;
 	int64_t off; /* gaps in which recording was off, and which are none */
-} assay_sweep;
+} assay_cover;
 
-assay_sweep assay_sweep_from(int64_t start);
+assay_cover assay_cover_from(int64_t start);
 /* The same of a device that may not have been recorded at all times. */
-assay_sweep assay_sweep_of(const assay_order *order, const assay_order_device *d, int64_t start);
+assay_cover assay_cover_of(const assay_order *order, const assay_order_device *d, int64_t start);
 uint32_t assay_order_group(const assay_order_device *d);
-void assay_sweep_add(assay_sweep *s, assay_class of, int64_t start, int64_t end);
+void assay_cover_add(assay_cover *s, assay_class of, int64_t start, int64_t end);
 
 #endif

@@ -10,17 +10,17 @@
 #include "model/by_hand.h"
 
 /* Start, end and links of a device's work. */
-static assay_sweep sweep_device(assay_run *run, const assay_order *order,
+static assay_cover cover_device(assay_run *run, const assay_order *order,
 				const assay_order_device *dev, uint32_t d)
 {
 	assay_tables *t = &run->part.t;
 	assay_device_time_table *out = &t->device_time;
 	const uint32_t *row = order->row + dev->first;
 	int64_t first = t->gpu.ts[row[0]], last = first;
-	assay_sweep s = assay_sweep_of(order, dev, first);
+	assay_cover s = assay_cover_of(order, dev, first);
 	for (size_t i = 0; i < dev->n; i++) {
 		int64_t end = assay_gpu_end(&t->gpu, row[i]);
-		assay_sweep_add(&s, order->classes[dev->first + i], t->gpu.ts[row[i]], end);
+		assay_cover_add(&s, order->classes[dev->first + i], t->gpu.ts[row[i]], end);
 		last = end > last ? end : last;
 		out->linked[d] +=
 			t->launch.host[row[i]] != ASSAY_NO_ROW || assay_moves_pages(run, row[i]);
@@ -40,7 +40,7 @@ static void add_device(assay_run *run, const assay_order *order, const assay_ord
 	uint32_t track = t->gpu.track[order->row[dev->first]];
 	out->source[d] = assay_track_group(t, track);
 	out->device[d] = (int32_t)t->track.pid[track];
-	assay_sweep s = sweep_device(run, order, dev, d);
+	assay_cover s = cover_device(run, order, dev, d);
 	out->busy[d] = s.length[ASSAY_SET_ALL];
 	out->idle[d] = out->span[d] - out->busy[d];
 	out->gaps[d] = s.gaps;

@@ -18,7 +18,7 @@ struct window {
 	uint32_t step;
 	int64_t from, to; /* to < from: no work */
 	uint64_t events;
-	assay_sweep sweep;
+	assay_cover cover;
 };
 
 typedef assay_vec(struct window) windows;
@@ -184,13 +184,13 @@ static void tile_windows(const assay_run *run, const assay_order *order,
 			from = w->p[i].from; /* nobody knows what it waited for */
 		w->p[i].from = from;
 		assert(from <= w->p[i].to);
-		w->p[i].sweep = assay_sweep_of(order, dev, from);
+		w->p[i].cover = assay_cover_of(order, dev, from);
 		from = w->p[i].to;
 	}
 }
 
 /* Work and windows both in order of start. */
-static void sweep_windows(const assay_run *run, const assay_order *order,
+static void cover_windows(const assay_run *run, const assay_order *order,
 			  const assay_order_device *dev, windows *w)
 {
 	const assay_gpu_table *gpu = &run->part.t.gpu;
@@ -204,7 +204,7 @@ static void sweep_windows(const assay_run *run, const assay_order *order,
 			int64_t a = from > at->from ? from : at->from;
 			int64_t b = to < at->to ? to : at->to;
 			if (a < b)
-				assay_sweep_add(&at->sweep, order->classes[i], a, b);
+				assay_cover_add(&at->cover, order->classes[i], a, b);
 		}
 	}
 }
@@ -213,7 +213,7 @@ static void add_window(assay_run *run, uint32_t device, const struct window *w)
 {
 	assay_step_time_table *out = &run->part.t.step_time;
 	uint32_t r = assay_add(&run->part.t, ASSAY_T_step_time);
-	const int64_t *length = w->sweep.length;
+	const int64_t *length = w->cover.length;
 	out->step[r] = w->step;
 	out->device[r] = device;
 	out->events[r] = w->events;
@@ -238,10 +238,10 @@ void assay_step_times(assay_run *run, const assay_order *order, const int64_t *s
 			drop_empty(&w);
 			tile_windows(run, order, &order->device.p[d],
 				     known ? since[source] : INT64_MIN, &w);
-			sweep_windows(run, order, &order->device.p[d], &w);
+			cover_windows(run, order, &order->device.p[d], &w);
 		}
 		for (size_t i = 0; i < w.n; i++)
-			if (!w.p[i].sweep.off)
+			if (!w.p[i].cover.off)
 				add_window(run, d, &w.p[i]);
 		assay_vec_free(&w);
 	}

@@ -150,14 +150,14 @@ static void split_work(const assay_run *run, const assay_order *order, assay_win
 {
 	const assay_gpu_table *gpu = &run->part.t.gpu;
 	const assay_order_device *d = &order->device.p[w->device];
-	assay_sweep s = assay_sweep_of(order, d, w->from);
+	assay_cover s = assay_cover_of(order, d, w->from);
 	for (size_t i = d->first; i < d->first + d->n; i++) {
 		int64_t from = gpu->ts[order->row[i]], to = assay_gpu_end(gpu, order->row[i]);
 		from = from > w->from ? from : w->from;
 		to = to < w->to ? to : w->to;
 		if (from >= to)
 			continue;
-		assay_sweep_add(&s, order->classes[i], from, to);
+		assay_cover_add(&s, order->classes[i], from, to);
 		w->events[order->classes[i]]++;
 	}
 	w->compute = s.length[ASSAY_SET_COMPUTE];

@@ -14,7 +14,7 @@
 #include "base/map.h"
 #include "cmd/record.h"
 #include "probe/elf.h"
-#include "probe/window.h"
+#include "probe/file_bytes.h"
 #include "wire/clock.h"
 #include "wire/wire.h"
 
@@ -143,12 +143,12 @@ static bool is_build(assay_str id, assay_str hex)
 static void ask_library(places *p, place *x, size_t n)
 {
 	assay_root root;
-	assay_window w;
+	assay_file_bytes w;
 	assay_elf elf;
 	assay_err err = {0};
 	if (x->file.p[0] != '/' || !assay_root_open(&root, "/", &err))
 		return;
-	if (assay_window_open(&w, &root, x->file.p) == ASSAY_CAUSE_NONE) {
+	if (assay_file_bytes_open(&w, &root, x->file.p) == ASSAY_CAUSE_NONE) {
 		uint64_t *at = assay_alloc(&p->arena, n * sizeof *at);
 		assay_str *name = assay_alloc(&p->arena, n * sizeof *name);
 		for (size_t i = 0; i < n; i++)
@@ -159,7 +159,7 @@ static void ask_library(places *p, place *x, size_t n)
 			for (size_t i = 0; i < n; i++)
 				x[i].symbol = keep(p, name[i].p, name[i].n);
 		}
-		assay_window_close(&w);
+		assay_file_bytes_close(&w);
 	}
 	assay_root_close(&root);
 }

@@ -8,7 +8,7 @@
 #include "base/version.h"
 #include "probe/elf.h"
 #include "probe/probe.h"
-#include "probe/window.h"
+#include "probe/file_bytes.h"
 #include "wire/clock.h"
 
 static const uint32_t UNREADABLE_FILE = UINT32_MAX - 1; /* seen, and could not be read */
@@ -54,7 +54,7 @@ void assay_ctx_pair(assay_ctx *c, assay_pairs *to, const char *key, const char *
 	*assay_push(to) = p;
 }
 
-const assay_names *assay_ctx_list(assay_ctx *c, const char *path, assay_cause *cause)
+const assay_entries *assay_ctx_list(assay_ctx *c, const char *path, assay_cause *cause)
 {
 	for (size_t i = 0; i < c->dirs.n; i++)
 		if (!strcmp(c->dirs.p[i]->path, path)) {
@@ -110,10 +110,10 @@ static void describe_elf(assay_ctx *c, assay_file *f, const assay_elf *e)
 }
 
 /* Linker scripts start with a comment of GNU ld or with one of their commands. */
-static bool is_ld_script(assay_window *m)
+static bool is_ld_script(assay_file_bytes *m)
 {
 	static const char *const starts[] = {"/* GNU ld script", "INPUT", "GROUP", "OUTPUT_FORMAT"};
-	assay_window_need(m, 0, 64);
+	assay_file_bytes_need(m, 0, 64);
 	assay_str s = assay_str_trim((assay_str){(const char *)m->p, m->n < 64 ? m->n : 64});
 	return assay_str_starts_any(s, starts, ASSAY_COUNT_OF(starts));
 }
@@ -127,7 +127,7 @@ static uint32_t *file_slot(assay_ctx *c, const struct stat *st)
 
 assay_file *assay_ctx_file(assay_ctx *c, const char *path, bool want_hash)
 {
-	assay_window m;
+	assay_file_bytes m;
 	assay_elf e;
 	struct stat st;
 	assay_file *f;
@@ -141,7 +141,7 @@ assay_file *assay_ctx_file(assay_ctx *c, const char *path, bool want_hash)
 		return f;
 	}
 	*slot = UNREADABLE_FILE;
-	assay_cause cause = assay_window_open(&m, &c->root, path);
+	assay_cause cause = assay_file_bytes_open(&m, &c->root, path);
 	if (cause != ASSAY_CAUSE_NONE && cause != ASSAY_CAUSE_EMPTY)
 		return NULL;
 	f = assay_alloc(c->a, sizeof *f);
@@ -159,7 +159,7 @@ assay_file *assay_ctx_file(assay_ctx *c, const char *path, bool want_hash)
 		describe_elf(c, f, &e);
 	if (m.shrunk)
 		f->cause = ASSAY_CAUSE_CHANGED;
-	assay_window_close(&m);
+	assay_file_bytes_close(&m);
 	*slot = (uint32_t)c->env->files.n;
 	*assay_push(&c->env->files) = f;
 	return f;
@@ -183,7 +183,7 @@ static bool better(const char *a, const char *b)
 }
 
 /* The best name of stem.* below `limit` in that order; NULL at the end. Suffix only. */
-static const char *next_best(const assay_names *names, const char *stem, const char *limit)
+static const char *next_best(const assay_entries *names, const char *stem, const char *limit)
 {
 	const char *best = NULL;
 	size_t n = strlen(stem);
@@ -200,7 +200,7 @@ static const char *next_best(const assay_names *names, const char *stem, const c
 
 assay_file *assay_ctx_pick(assay_ctx *c, const char *dir, const char *stem)
 {
-	const assay_names *names = assay_ctx_list(c, dir, NULL);
+	const assay_entries *names = assay_ctx_list(c, dir, NULL);
 	if (!names->n)
 		return NULL;
 	assay_file *f = assay_ctx_file(c, assay_printf(c->a, "%s/%s", dir, stem), false);
@@ -280,10 +280,10 @@ TEST(library_names_carry_version_and_release)
 
 TEST(numeric_suffixes_beat_others_and_compare_as_numbers)
 {
-	assay_name list[] = {{"libx.so.5.10", DT_REG},    {"libx.so.5.9", DT_REG},
-			     {"libx.so.5.9.bak", DT_REG}, {"libx.so", DT_REG},
-			     {"libxy.so.9", DT_REG},      {"libx.so.z", DT_REG}};
-	assay_names names = {list, ASSAY_COUNT_OF(list)};
+	assay_entry list[] = {{"libx.so.5.10", DT_REG},    {"libx.so.5.9", DT_REG},
+			      {"libx.so.5.9.bak", DT_REG}, {"libx.so", DT_REG},
+			      {"libxy.so.9", DT_REG},      {"libx.so.z", DT_REG}};
+	assay_entries names = {list, ASSAY_COUNT_OF(list)};
 	const char *s = next_best(&names, "libx.so", NULL);
 	CHECK(!strcmp(s, "5.10"));
 	s = next_best(&names, "libx.so", s);

@@ -30,7 +30,7 @@ assay_cause assay_database_members(assay_ctx *c, const char *dir, const char *co
 				   assay_member_names *out)
 {
 	assay_cause cause;
-	const assay_names *names = assay_ctx_list(c, dir, &cause);
+	const assay_entries *names = assay_ctx_list(c, dir, &cause);
 	for (size_t i = 0; i < names->n; i++) {
 		const char *n = names->p[i].name;
 		bool link = names->p[i].type == DT_LNK;
@@ -40,7 +40,7 @@ assay_cause assay_database_members(assay_ctx *c, const char *dir, const char *co
 			*assay_push(out) = n;
 		if (names->p[i].type != DT_DIR || strncmp(n, "gfx", 3))
 			continue;
-		const assay_names *sub =
+		const assay_entries *sub =
 			assay_ctx_list(c, assay_printf(c->a, "%s/%s", dir, n), NULL);
 		for (size_t k = 0; k < sub->n; k++)
 			if (sub->p[k].type == DT_REG && has_suffix(sub->p[k].name, suffix))
@@ -94,7 +94,7 @@ static void note_archs(assay_ctx *c, assay_kdb *k, const char *name)
 static void walk(assay_ctx *c, const char *dir, const char *below, int depth,
 		 assay_member_names *out)
 {
-	const assay_names *names = assay_ctx_list(c, dir, NULL);
+	const assay_entries *names = assay_ctx_list(c, dir, NULL);
 	for (size_t i = 0; i < names->n; i++) {
 		const char *n = names->p[i].name, *path = assay_printf(c->a, "%s/%s", dir, n);
 		bool link = names->p[i].type == DT_LNK && assay_root_is_file(&c->root, path);

@@ -9,15 +9,15 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/test.h"
-#include "probe/window.h"
+#include "probe/file_bytes.h"
 
 enum { STRING_STEP = 256 };
 
 /* Structures are copied out: offsets in a file need not be aligned. */
 static void need(const assay_elf *e, uint64_t at, uint64_t n)
 {
-	if (e->window)
-		assay_window_need(e->window, at, n);
+	if (e->file)
+		assay_file_bytes_need(e->file, at, n);
 }
 
 static bool get(const assay_elf *e, uint64_t at, void *out, size_t size)
@@ -261,9 +261,9 @@ bool assay_elf_read(assay_elf *e, const void *bytes, size_t n, assay_err *err)
 	return read_tables(e, err);
 }
 
-bool assay_elf_open(assay_elf *e, assay_window *w, assay_err *err)
+bool assay_elf_open(assay_elf *e, assay_file_bytes *w, assay_err *err)
 {
-	*e = (assay_elf){.p = w->p, .n = w->n, .window = w};
+	*e = (assay_elf){.p = w->p, .n = w->n, .file = w};
 	return read_tables(e, err);
 }
 

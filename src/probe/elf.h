@@ -16,7 +16,7 @@ enum { ASSAY_ELF_NEEDED_MAX = 128 };
 typedef struct assay_elf {
 	const unsigned char *p; /* the file's bytes; everything below points into them */
 	size_t n;
-	struct assay_window *window; /* where they come from; NULL: all are there */
+	struct assay_file_bytes *file; /* where they come from; NULL: all are there */
 	uint16_t machine;
 	uint64_t phoff, shoff;
 	uint32_t phnum, shnum, shentsize, phentsize;
@@ -31,7 +31,7 @@ typedef struct assay_elf {
 
 /* False when it is no ELF file we can read, or its tables point outside of it. */
 bool assay_elf_read(assay_elf *e, const void *bytes, size_t n, assay_err *err);
-bool assay_elf_open(assay_elf *e, struct assay_window *w, assay_err *err);
+bool assay_elf_open(assay_elf *e, struct assay_file_bytes *w, assay_err *err);
 
 /* Namespaces in mangled names: "2ck" counts symbols that name the namespace ck. */
 typedef struct assay_elf_mark {

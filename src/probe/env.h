@@ -163,7 +163,7 @@ typedef struct assay_package {
 
 typedef struct assay_site {
 	const char *path, *origin; /* origin: PYTHONPATH, venv, user, system, pth, option */
-	assay_names names;
+	assay_entries names;
 	bool listed;
 } assay_site;
 

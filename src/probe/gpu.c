@@ -103,7 +103,7 @@ static bool is_xgmi(assay_ctx *c, const char *link)
 static void count_links(assay_ctx *c, int64_t node, assay_gpu *g)
 {
 	const char *dir = assay_printf(c->a, NODES "/%" PRId64 "/io_links", node);
-	const assay_names *links = assay_ctx_list(c, dir, NULL);
+	const assay_entries *links = assay_ctx_list(c, dir, NULL);
 	int xgmi = 0;
 	for (size_t i = 0; i < links->n; i++)
 		xgmi += is_xgmi(c, assay_printf(c->a, "%s/%s", dir, links->p[i].name));
@@ -150,7 +150,7 @@ static void gpu_node(assay_ctx *c, int64_t node, assay_str text)
 	*assay_push(&c->env->gpu_arch.arch) = arch;
 }
 
-static void walk_nodes(assay_ctx *c, const assay_names *names)
+static void walk_nodes(assay_ctx *c, const assay_entries *names)
 {
 	assay_vec(int64_t) nodes = {0};
 	int64_t v, hidden = 0;
@@ -260,7 +260,7 @@ static void check_torch(assay_ctx *c)
 static void run(assay_ctx *c)
 {
 	assay_cause cause;
-	const assay_names *names = assay_ctx_list(c, NODES, &cause);
+	const assay_entries *names = assay_ctx_list(c, NODES, &cause);
 	if (cause != ASSAY_CAUSE_NONE) {
 		assay_ctx_reason(
 			c,

@@ -55,7 +55,7 @@ static const fact amd_live[] = {{"ras/umc_err_count", "ras_umc"},
 static void firmware_blocks(assay_ctx *c, assay_gpu *g, const char *dir)
 {
 	const char *folder = assay_printf(c->a, "%s/fw_version", dir);
-	const assay_names *names = assay_ctx_list(c, folder, NULL);
+	const assay_entries *names = assay_ctx_list(c, folder, NULL);
 	for (size_t i = 0; i < names->n; i++) {
 		assay_str name = assay_str_of(names->p[i].name);
 		char *v = assay_ctx_text(c, assay_printf(c->a, "%s/%s", folder, name.p));
@@ -72,7 +72,7 @@ static void power_cap(assay_ctx *c, assay_gpu *g, const char *dir)
 	static const fact caps[] = {{"power1_cap", "power_cap_uw"},
 				    {"power1_cap_max", "power_cap_max_uw"}};
 	const char *folder = assay_printf(c->a, "%s/hwmon", dir);
-	const assay_names *names = assay_ctx_list(c, folder, NULL);
+	const assay_entries *names = assay_ctx_list(c, folder, NULL);
 	for (size_t i = 0; i < names->n; i++)
 		if (!strncmp(names->p[i].name, "hwmon", 5))
 			take(c, &g->more, "", assay_printf(c->a, "%s/%s", folder, names->p[i].name),
@@ -145,7 +145,7 @@ static const fact port_facts[] = {{"state", "state"},
 static void rdma(assay_ctx *c)
 {
 	static const char top[] = "/sys/class/infiniband";
-	const assay_names *devices = assay_ctx_list(c, top, NULL);
+	const assay_entries *devices = assay_ctx_list(c, top, NULL);
 	for (size_t i = 0; i < devices->n; i++) {
 		const char *name = devices->p[i].name,
 			   *dir = assay_printf(c->a, "%s/%s", top, name);
@@ -156,7 +156,7 @@ static void rdma(assay_ctx *c)
 			assay_ctx_pair(c, &c->env->nics, assay_printf(c->a, "%s.driver", name),
 				       driver);
 		const char *ports = assay_printf(c->a, "%s/ports", dir);
-		const assay_names *numbers = assay_ctx_list(c, ports, NULL);
+		const assay_entries *numbers = assay_ctx_list(c, ports, NULL);
 		for (size_t k = 0; k < numbers->n; k++) {
 			const char *port = numbers->p[k].name;
 			take(c, &c->env->nics, assay_printf(c->a, "%s.port%s.", name, port),
@@ -194,7 +194,7 @@ static void ask_driver(assay_ctx *c, const char *name)
 static void ethernet(assay_ctx *c)
 {
 	static const char top[] = "/sys/class/net";
-	const assay_names *names = assay_ctx_list(c, top, NULL);
+	const assay_entries *names = assay_ctx_list(c, top, NULL);
 	for (size_t i = 0; i < names->n; i++) {
 		const char *name = names->p[i].name, *dir = assay_printf(c->a, "%s/%s", top, name);
 		const char *driver = linked(c, assay_printf(c->a, "%s/device/driver", dir));
@@ -212,7 +212,7 @@ static void ethernet(assay_ctx *c)
 /* How many folders are named prefix and a number. */
 static int numbered(assay_ctx *c, const char *dir, const char *prefix)
 {
-	const assay_names *names = assay_ctx_list(c, dir, NULL);
+	const assay_entries *names = assay_ctx_list(c, dir, NULL);
 	size_t skip = strlen(prefix);
 	int n = 0;
 	for (size_t i = 0; i < names->n; i++) {
@@ -300,7 +300,7 @@ static void memory(assay_ctx *c)
 /* The newest release in a folder of releases: /usr/lib/gcc/x86_64-linux-gnu/12. */
 static void compiler(assay_ctx *c, const char *key, const char *dir)
 {
-	const assay_names *names = assay_ctx_list(c, dir, NULL);
+	const assay_entries *names = assay_ctx_list(c, dir, NULL);
 	const char *best = NULL;
 	for (size_t i = 0; i < names->n; i++) {
 		const char *n = names->p[i].name;

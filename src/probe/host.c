@@ -6,7 +6,7 @@
 
 #include "base/test.h"
 #include "probe/probe.h"
-#include "probe/window.h"
+#include "probe/file_bytes.h"
 
 /* "glibc 2.36" and "2.36" are both seen. */
 static const char *strip_glibc(assay_arena *a, const char *text)
@@ -26,10 +26,10 @@ static const char *glibc_of_root(assay_ctx *c)
 		"/lib/aarch64-linux-gnu/libc.so.6",    "/usr/lib/libc.so.6"};
 	const char *version = NULL;
 	for (size_t i = 0; i < ASSAY_COUNT_OF(paths) && !version; i++) {
-		assay_window m;
-		if (assay_window_open(&m, &c->root, paths[i]) != ASSAY_CAUSE_NONE)
+		assay_file_bytes m;
+		if (assay_file_bytes_open(&m, &c->root, paths[i]) != ASSAY_CAUSE_NONE)
 			continue;
-		assay_str text = m.n < (64 << 20) ? assay_window_all(&m) : (assay_str){"", 0};
+		assay_str text = m.n < (64 << 20) ? assay_file_bytes_all(&m) : (assay_str){"", 0};
 		ptrdiff_t at = assay_str_find(text, "stable release version ");
 		if (at >= 0) {
 			assay_str rest = {text.p + at + 23, text.n - (size_t)at - 23};
@@ -41,7 +41,7 @@ static const char *glibc_of_root(assay_ctx *c)
 				n--;
 			version = n ? assay_dup(c->a, (assay_str){rest.p, n}) : NULL;
 		}
-		assay_window_close(&m);
+		assay_file_bytes_close(&m);
 	}
 	return version;
 }

@@ -251,7 +251,7 @@ static void start_with(struct loader *l, const char *path, const char *by)
 static void start_torch(struct loader *l)
 {
 	const char *dir = l->c->env->torch.dir;
-	const assay_names *names = assay_ctx_list(l->c, dir, NULL);
+	const assay_entries *names = assay_ctx_list(l->c, dir, NULL);
 	start_with(l, assay_printf(l->c->a, "%s/lib/libtorch_global_deps.so", dir), "torch");
 	for (size_t i = 0; i < names->n; i++)
 		if (!strncmp(names->p[i].name, "_C.", 3) && strstr(names->p[i].name, ".so"))
@@ -333,7 +333,7 @@ static void add_copy(assay_ctx *c, assay_lib *lib, assay_file *f, const char *wh
 static void copies_in(assay_ctx *c, assay_lib *lib, const char *dir, const char *where,
 		      const char *dist)
 {
-	const assay_names *names = assay_ctx_list(c, dir, NULL);
+	const assay_entries *names = assay_ctx_list(c, dir, NULL);
 	for (size_t i = 0; i < names->n; i++) {
 		if (!is_stem(names->p[i].name, lib->stem) || strstr(names->p[i].name, ".bak"))
 			continue;
@@ -350,7 +350,7 @@ static void wheel_copies(assay_ctx *c, assay_lib *lib, const char *dist)
 	assay_python *p = &c->env->python;
 	for (size_t i = 0; i < p->sites.n; i++) {
 		const char *top = assay_printf(c->a, "%s/nvidia", p->sites.p[i].path);
-		const assay_names *parts = assay_ctx_list(c, top, NULL);
+		const assay_entries *parts = assay_ctx_list(c, top, NULL);
 		for (size_t k = 0; k < parts->n; k++)
 			copies_in(c, lib, assay_printf(c->a, "%s/%s/lib", top, parts->p[k].name),
 				  "wheel", dist);
@@ -359,7 +359,7 @@ static void wheel_copies(assay_ctx *c, assay_lib *lib, const char *dist)
 
 static void cuda_copies(assay_ctx *c, assay_lib *lib, const char *dist)
 {
-	const assay_names *names = assay_ctx_list(c, "/usr/local", NULL);
+	const assay_entries *names = assay_ctx_list(c, "/usr/local", NULL);
 	for (size_t i = 0; i < names->n; i++)
 		if (!strncmp(names->p[i].name, "cuda", 4)) {
 			copies_in(c, lib,
@@ -528,7 +528,7 @@ static void mapped_program(assay_ctx *c)
 /* Every shared object in the folders of a framework that match. */
 static void start_folder(struct loader *l, const char *dir, const char *by)
 {
-	const assay_names *names = assay_ctx_list(l->c, dir, NULL);
+	const assay_entries *names = assay_ctx_list(l->c, dir, NULL);
 	for (size_t i = 0; i < names->n; i++)
 		if (strstr(names->p[i].name, ".so"))
 			start_with(l, assay_printf(l->c->a, "%s/%s", dir, names->p[i].name), by);
@@ -562,7 +562,7 @@ static void start_framework(struct loader *l, const char *program)
 				continue;
 			const char *top = assay_printf(l->c->a, "%s/%s", p->sites.p[s].path,
 						       frameworks[i].parent);
-			const assay_names *names = assay_ctx_list(l->c, top, NULL);
+			const assay_entries *names = assay_ctx_list(l->c, top, NULL);
 			for (size_t k = 0; k < names->n; k++)
 				if (fits(names->p[k].name, frameworks[i].folder))
 					start_folder(l,

@@ -117,7 +117,7 @@ static bool db_path(assay_ctx *c, const math_row *m, const assay_rocm_root *r, c
 			return true;
 		/* Debian: rocblas/5.1.0/library */
 		const char *dir = assay_printf(c->a, "%s/%s", r->lib_dir[i], m->block);
-		const assay_names *names = assay_ctx_list(c, dir, NULL);
+		const assay_entries *names = assay_ctx_list(c, dir, NULL);
 		for (size_t k = names->n; k-- > 0;) {
 			*out = assay_printf(c->a, "%s/%s/library", dir, names->p[k].name);
 			if (assay_root_is_dir(&c->root, *out))

@@ -376,7 +376,7 @@ static const char *driver_in_proc(assay_arena *a, assay_str text)
 static void gpus_in_proc(assay_ctx *c)
 {
 	static const char top[] = "/proc/driver/nvidia/gpus";
-	const assay_names *names = assay_ctx_list(c, top, NULL);
+	const assay_entries *names = assay_ctx_list(c, top, NULL);
 	for (size_t i = 0; i < names->n; i++) {
 		assay_gpu g = {.source = "proc", .bus = names->p[i].name};
 		assay_str text;

@@ -106,7 +106,7 @@ static void dpkg(assay_ctx *c)
 /* A folder a package: NAME-VERSION-RELEASE. */
 static void pacman(assay_ctx *c)
 {
-	const assay_names *names = assay_ctx_list(c, PACMAN, NULL);
+	const assay_entries *names = assay_ctx_list(c, PACMAN, NULL);
 	for (size_t i = 0; i < names->n; i++) {
 		char *name = assay_dup(c->a, assay_str_of(names->p[i].name));
 		char *cut = names->p[i].type == DT_DIR ? strrchr(name, '-') : NULL;

@@ -8,7 +8,7 @@
 
 typedef struct assay_dir_seen {
 	const char *path;
-	assay_names names;
+	assay_entries names;
 	assay_cause cause;
 } assay_dir_seen;
 
@@ -52,7 +52,7 @@ void assay_ctx_pair(assay_ctx *c, assay_pairs *to, const char *key, const char *
 
 /* Directory listings are kept: several probes look at the same folders. Never NULL; empty on
  * failure, for which cause (may be NULL) is told. */
-const assay_names *assay_ctx_list(assay_ctx *c, const char *path, assay_cause *cause);
+const assay_entries *assay_ctx_list(assay_ctx *c, const char *path, assay_cause *cause);
 
 /* A small text file's content, or NULL. */
 char *assay_ctx_text(assay_ctx *c, const char *path);

@@ -49,7 +49,7 @@ static bool is_xy(const char *name, const char **xy)
 static const char *xy_in_lib(assay_ctx *c, const char *prefix)
 {
 	const char *best = NULL, *xy;
-	const assay_names *names = assay_ctx_list(c, join(c, prefix, "lib"), NULL);
+	const assay_entries *names = assay_ctx_list(c, join(c, prefix, "lib"), NULL);
 	for (size_t i = 0; i < names->n; i++)
 		if (is_xy(names->p[i].name, &xy) &&
 		    (!best || assay_version_cmp(assay_str_of(xy), assay_str_of(best)) > 0))
@@ -181,7 +181,7 @@ static bool usual_place(assay_ctx *c)
 	if (c->root.host || assay_ctx_var(c, "PATH"))
 		return false;
 	const char *only = "";
-	const assay_names *envs = assay_ctx_list(c, "/opt/conda/envs", NULL);
+	const assay_entries *envs = assay_ctx_list(c, "/opt/conda/envs", NULL);
 	if (envs->n == 1)
 		only = assay_printf(c->a, "/envs/%s", envs->p[0].name);
 	const char *const places[] = {"/opt/venv", assay_printf(c->a, "/opt/conda%s", only),
@@ -281,7 +281,7 @@ static void add_site_and_pth(assay_ctx *c, const char *path, const char *origin)
 	if (p->sites.n == before)
 		return;
 	const char *site = p->sites.p[before].path;
-	const assay_names *names = assay_ctx_list(c, site, NULL);
+	const assay_entries *names = assay_ctx_list(c, site, NULL);
 	for (size_t i = 0; i < names->n; i++)
 		if (assay_str_ends(assay_str_of(names->p[i].name), ".pth"))
 			read_pth(c, site, names->p[i].name);
@@ -382,7 +382,7 @@ static const char *version_from_header(assay_ctx *c, const char *prefix)
 /* conda-meta/python-3.11.9-hb806964_0_cpython.json */
 static const char *version_from_conda(assay_ctx *c, const char *prefix)
 {
-	const assay_names *names = assay_ctx_list(c, join(c, prefix, "conda-meta"), NULL);
+	const assay_entries *names = assay_ctx_list(c, join(c, prefix, "conda-meta"), NULL);
 	for (size_t i = 0; i < names->n; i++) {
 		assay_str rest = assay_str_of(names->p[i].name);
 		if (!assay_str_starts(rest, "python-"))
@@ -521,7 +521,7 @@ static void add_egg_link(assay_ctx *c, const assay_site *site, const char *link)
 	if (!text || !dir.n || *dir.p != '/')
 		return;
 	const char *folder = assay_dup(c->a, dir);
-	const assay_names *names = assay_ctx_list(c, folder, NULL);
+	const assay_entries *names = assay_ctx_list(c, folder, NULL);
 	for (size_t i = 0; i < names->n; i++)
 		if (assay_str_ends(assay_str_of(names->p[i].name), ".egg-info"))
 			add_egg(c, site, join(c, folder, names->p[i].name));
@@ -545,7 +545,7 @@ static void all_packages(assay_ctx *c)
 	assay_python *p = &c->env->python;
 	for (size_t i = 0; i < p->sites.n; i++) {
 		assay_cause cause;
-		const assay_names *names = assay_ctx_list(c, p->sites.p[i].path, &cause);
+		const assay_entries *names = assay_ctx_list(c, p->sites.p[i].path, &cause);
 		if (cause != ASSAY_CAUSE_NONE)
 			assay_ctx_reason(c, ASSAY_LEVEL_ERROR, "python_version.site: %s %s",
 					 p->sites.p[i].path, assay_cause_text(cause));
@@ -625,7 +625,7 @@ static void package_sources(assay_ctx *c)
 static void conda_packages(assay_ctx *c)
 {
 	const char *prefix = assay_ctx_python_home(c);
-	const assay_names *names =
+	const assay_entries *names =
 		prefix ? assay_ctx_list(c, join(c, prefix, "conda-meta"), NULL) : NULL;
 	for (size_t i = 0; names && i < names->n; i++) {
 		assay_str s = assay_str_of(names->p[i].name);

@@ -85,7 +85,7 @@ static void classic_root(assay_ctx *c, const char *path, const char *source, con
 /* /opt/rocm/core-10.0 of native packages, and /opt/rocm-6.4.1 beside /opt/rocm. */
 static void listed_roots(assay_ctx *c, const char *dir, const char *prefix, const char *layout)
 {
-	const assay_names *names = assay_ctx_list(c, dir, NULL);
+	const assay_entries *names = assay_ctx_list(c, dir, NULL);
 	for (size_t i = names->n; i-- > 0;)
 		if (assay_str_starts(assay_str_of(names->p[i].name), prefix))
 			classic_root(c, under(c, dir, names->p[i].name), dir, layout);
@@ -101,7 +101,7 @@ static void wheel_roots(assay_ctx *c)
 			continue;
 		assay_rocm_root *r =
 			add_root(c, under(c, site, "_rocm_sdk_core"), "site-packages", "wheel");
-		const assay_names *names = assay_ctx_list(c, site, NULL);
+		const assay_entries *names = assay_ctx_list(c, site, NULL);
 		for (size_t k = 0; r && k < names->n; k++)
 			if (assay_str_starts(assay_str_of(names->p[k].name), "_rocm_sdk_"))
 				add_lib_dir(
@@ -120,7 +120,7 @@ static void distro_root(assay_ctx *c)
 					    "librccl.so",          "libMIOpen.so"};
 	assay_rocm_root *r = NULL;
 	for (size_t i = 0; i < ASSAY_COUNT_OF(dirs); i++) {
-		const assay_names *names = assay_ctx_list(c, dirs[i], NULL);
+		const assay_entries *names = assay_ctx_list(c, dirs[i], NULL);
 		bool here = false;
 		for (size_t k = 0; k < names->n && !here; k++)
 			for (size_t s = 0; s < ASSAY_COUNT_OF(stems); s++)
@@ -199,7 +199,7 @@ static const char *manifest_version(assay_ctx *c, const char *root)
 static const char *version_from_sonames(assay_ctx *c, const assay_rocm_root *r)
 {
 	for (size_t i = 0; i < r->n_lib_dirs; i++) {
-		const assay_names *names = assay_ctx_list(c, r->lib_dir[i], NULL);
+		const assay_entries *names = assay_ctx_list(c, r->lib_dir[i], NULL);
 		for (size_t k = 0; k < names->n; k++) {
 			const char *version, *release = NULL;
 			if (assay_str_starts(assay_str_of(names->p[k].name), "libroc") ||
@@ -365,7 +365,7 @@ static const char *hip_version(assay_ctx *c, const char *root)
 static bool has_hip(assay_ctx *c, const assay_rocm_root *r)
 {
 	for (size_t i = 0; r && i < r->n_lib_dirs; i++) {
-		const assay_names *names = assay_ctx_list(c, r->lib_dir[i], NULL);
+		const assay_entries *names = assay_ctx_list(c, r->lib_dir[i], NULL);
 		for (size_t k = 0; k < names->n; k++)
 			if (assay_str_starts(assay_str_of(names->p[k].name), "libamdhip64.so"))
 				return true;
@@ -430,7 +430,7 @@ static void driver_facts(assay_ctx *c)
 	assay_ctx_pair(c, &e->amdgpu, "kfd_device_present",
 		       assay_root_exists(&c->root, "/dev/kfd") ? "true" : "false");
 	assay_ctx_pair(c, &e->amdgpu, "kfd_sysfs_present", kfd ? "true" : "false");
-	const assay_names *params = assay_ctx_list(c, "/sys/module/amdgpu/parameters", NULL);
+	const assay_entries *params = assay_ctx_list(c, "/sys/module/amdgpu/parameters", NULL);
 	for (size_t i = 0; i < params->n; i++) {
 		const char *name = params->p[i].name;
 		char *v = assay_ctx_text(

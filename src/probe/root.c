@@ -303,7 +303,7 @@ assay_cause assay_root_text(const assay_root *root, assay_arena *a, const char *
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(((const assay_name *)a)->name, ((const assay_name *)b)->name);
+	return strcmp(((const assay_entry *)a)->name, ((const assay_entry *)b)->name);
 }
 
 static unsigned char type_of(int dir, const struct dirent *d)
@@ -315,11 +315,11 @@ static unsigned char type_of(int dir, const struct dirent *d)
 }
 
 assay_cause assay_root_list(const assay_root *root, assay_arena *a, const char *path,
-			    assay_names *out)
+			    assay_entries *out)
 {
 	struct stat st;
 	assay_cause cause;
-	*out = (assay_names){0};
+	*out = (assay_entries){0};
 	int fd = open_kind(root, path, true, &st, &cause);
 	if (fd < 0)
 		return cause;
@@ -328,20 +328,20 @@ assay_cause assay_root_list(const assay_root *root, assay_arena *a, const char *
 		close(fd);
 		return ASSAY_CAUSE_IO;
 	}
-	assay_vec(assay_name) names = {0};
+	assay_vec(assay_entry) names = {0};
 	assay_undo undo;
 	assay_undo_dir(&undo, dir);
 	struct dirent *d;
 	errno = 0;
-	while ((d = readdir(dir)) && names.n <= ASSAY_NAMES_MAX) {
+	while ((d = readdir(dir)) && names.n <= ASSAY_ENTRIES_MAX) {
 		if (!strcmp(d->d_name, ".") || !strcmp(d->d_name, ".."))
 			continue;
-		assay_name name = {assay_dup(a, assay_str_of(d->d_name)), type_of(fd, d)};
+		assay_entry name = {assay_dup(a, assay_str_of(d->d_name)), type_of(fd, d)};
 		*assay_push(&names) = name;
 	}
-	cause = names.n > ASSAY_NAMES_MAX ? ASSAY_CAUSE_TOO_LARGE
-		: !d && errno             ? cause_of(errno)
-					  : ASSAY_CAUSE_NONE;
+	cause = names.n > ASSAY_ENTRIES_MAX ? ASSAY_CAUSE_TOO_LARGE
+		: !d && errno               ? cause_of(errno)
+					    : ASSAY_CAUSE_NONE;
 	assay_undo_drop(&undo);
 	closedir(dir);
 	if (cause == ASSAY_CAUSE_NONE && names.n) {
@@ -374,7 +374,7 @@ static int check_links(const char *top, bool by_hand)
 	CHECK(!assay_root_real(&root, &a, "/opt/loop"));
 	CHECK(!strcmp(assay_root_link(&root, &a, "/opt/abs"), "/file"));
 	CHECK(!assay_root_link(&root, &a, "/file") && assay_root_exists(&root, "/opt/loop"));
-	assay_names names;
+	assay_entries names;
 	CHECK_EQ(assay_root_list(&root, &a, "/opt", &names), ASSAY_CAUSE_NONE);
 	CHECK_EQ(names.n, 6);
 	CHECK(!strcmp(names.p[0].name, "abs") && names.p[0].type == DT_LNK);

@@ -66,19 +66,19 @@ assay_cause assay_root_read(const assay_root *root, assay_arena *a, const char *
 /* The same, trimmed, and EMPTY or NOT_UTF8 when it is no text. */
 assay_cause assay_root_text(const assay_root *root, assay_arena *a, const char *path, char **out);
 
-typedef struct assay_name {
+typedef struct assay_entry {
 	const char *name;
 	unsigned char type; /* DT_REG, DT_DIR, DT_LNK, ... from <dirent.h>; never DT_UNKNOWN */
-} assay_name;
+} assay_entry;
 
-typedef struct assay_names {
-	assay_name *p; /* sorted by bytes */
+typedef struct assay_entries {
+	assay_entry *p; /* sorted by bytes */
 	size_t n;
-} assay_names;
+} assay_entries;
 
-enum { ASSAY_NAMES_MAX = 2000000 };
-/* Names in a directory, without "." and "..". TOO_LARGE past ASSAY_NAMES_MAX. */
+enum { ASSAY_ENTRIES_MAX = 2000000 };
+/* Names in a directory, without "." and "..". TOO_LARGE past ASSAY_ENTRIES_MAX. */
 assay_cause assay_root_list(const assay_root *root, assay_arena *a, const char *path,
-			    assay_names *out);
+			    assay_entries *out);
 
 #endif

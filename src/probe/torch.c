@@ -9,7 +9,7 @@
 #include "probe/elf.h"
 #include "probe/git.h"
 #include "probe/probe.h"
-#include "probe/window.h"
+#include "probe/file_bytes.h"
 
 static const char *const submodules[] = {"composable_kernel", "aiter", "fbgemm"};
 
@@ -82,7 +82,7 @@ static const char *torch_in_site(assay_ctx *c, const assay_site *site)
 	if (assay_root_is_file(&c->root, assay_printf(c->a, "%s/__init__.py", dir)) ||
 	    assay_root_is_file(&c->root, assay_printf(c->a, "%s/version.py", dir)))
 		return dir;
-	const assay_names *names = assay_ctx_list(c, site->path, NULL);
+	const assay_entries *names = assay_ctx_list(c, site->path, NULL);
 	for (size_t i = 0; i < names->n; i++) {
 		assay_str n = assay_str_of(names->p[i].name);
 		if (!assay_str_starts(n, "__editable___torch") || !assay_str_ends(n, "_finder.py"))
@@ -321,15 +321,15 @@ static void build_strings(assay_ctx *c, assay_str text)
  * the value is looked for, never the key, and an absent flag then means unknown. */
 static const char *flags_in_library(assay_ctx *c, const char *path)
 {
-	assay_window m;
+	assay_file_bytes m;
 	assay_elf e;
 	char *found = NULL;
-	if (assay_window_open(&m, &c->root, path) != ASSAY_CAUSE_NONE)
+	if (assay_file_bytes_open(&m, &c->root, path) != ASSAY_CAUSE_NONE)
 		return NULL;
 	assay_str ro = assay_elf_open(&e, &m, NULL) ? assay_elf_section(&e, ".rodata")
 						    : (assay_str){"", 0};
 	if (!ro.n)
-		ro = assay_window_all(&m);
+		ro = assay_file_bytes_all(&m);
 	ptrdiff_t at = assay_str_find(ro, " -fvisibility-inlines-hidden");
 	if (at >= 0) {
 		size_t from = (size_t)at, to = (size_t)at;
@@ -343,7 +343,7 @@ static const char *flags_in_library(assay_ctx *c, const char *path)
 			defines += !memcmp(text.p + i, " -D", 3) || !memcmp(text.p + i, " -W", 3);
 		found = defines >= 3 && text.n < (64 << 10) ? assay_dup(c->a, text) : NULL;
 	}
-	assay_window_close(&m);
+	assay_file_bytes_close(&m);
 	return found;
 }
 
@@ -402,10 +402,10 @@ static bool is_arch_list(assay_str s)
 static const char *arch_list_in(assay_ctx *c, const char *path)
 {
 	static const char *const marks[] = {"sm_", "gfx"};
-	assay_window m;
+	assay_file_bytes m;
 	assay_elf e;
 	const char *best = NULL;
-	if (assay_window_open(&m, &c->root, path) != ASSAY_CAUSE_NONE)
+	if (assay_file_bytes_open(&m, &c->root, path) != ASSAY_CAUSE_NONE)
 		return NULL;
 	assay_str ro = assay_elf_open(&e, &m, NULL) ? assay_elf_section(&e, ".rodata")
 						    : (assay_str){"", 0};
@@ -424,7 +424,7 @@ static const char *arch_list_in(assay_ctx *c, const char *path)
 			p += s.n ? s.n : 1;
 		}
 	}
-	assay_window_close(&m);
+	assay_file_bytes_close(&m);
 	return best;
 }
 
@@ -529,10 +529,10 @@ static void count_symbols(assay_ctx *c)
 	assay_elf_mark marks[] = {
 		{"2ck", 0}, {"7ck_tile", 0}, {"8aotriton", 0}, {"13pytorch_flash", 0}};
 	assay_num *to[] = {&t->ck, &t->ck_tile, &t->aotriton_syms, &t->flash};
-	assay_window m;
+	assay_file_bytes m;
 	assay_elf e;
 	assay_err err = {0};
-	assay_cause cause = assay_window_open(&m, &c->root, path);
+	assay_cause cause = assay_file_bytes_open(&m, &c->root, path);
 	if (cause != ASSAY_CAUSE_NONE) {
 		assay_ctx_reason(c, ASSAY_LEVEL_MISSING, "composable_kernel.pytorch_bundled: %s %s",
 				 path, assay_cause_text(cause));
@@ -545,7 +545,7 @@ static void count_symbols(assay_ctx *c)
 		for (size_t i = 0; i < ASSAY_COUNT_OF(marks); i++)
 			*to[i] = (assay_num){true, (int64_t)marks[i].count};
 	c->env->ck.bundled = t->ck.known && t->ck.v + t->ck_tile.v > 0;
-	assay_window_close(&m);
+	assay_file_bytes_close(&m);
 }
 
 static bool three_numbers(const char *s)
@@ -564,7 +564,7 @@ static void aotriton(assay_ctx *c)
 	static const char stem[] = "libaotriton_v2.so";
 	assay_env *e = c->env;
 	const char *lib = assay_printf(c->a, "%s/lib", e->torch.dir), *best = NULL, *any = NULL;
-	const assay_names *names = assay_ctx_list(c, lib, NULL);
+	const assay_entries *names = assay_ctx_list(c, lib, NULL);
 	e->aotriton.images =
 		assay_root_is_dir(&c->root, assay_printf(c->a, "%s/aotriton.images", lib));
 	for (size_t i = 0; i < names->n; i++) {

@@ -1,4 +1,4 @@
-#include "probe/window.h"
+#include "probe/file_bytes.h"
 
 #include <fcntl.h>
 #include <errno.h>
@@ -18,15 +18,15 @@ static void *zero_pages(size_t n)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-static void close_window(void *w)
+static void close_bytes(void *w)
 {
-	assay_window_close(w);
+	assay_file_bytes_close(w);
 }
 
-assay_cause assay_window_open(assay_window *w, const assay_root *root, const char *path)
+assay_cause assay_file_bytes_open(assay_file_bytes *w, const assay_root *root, const char *path)
 {
 	assay_cause cause;
-	*w = (assay_window){.fd = -1};
+	*w = (assay_file_bytes){.fd = -1};
 	w->fd = assay_root_fd(root, path, &w->st, &cause);
 	if (w->fd < 0)
 		return cause;
@@ -34,16 +34,16 @@ assay_cause assay_window_open(assay_window *w, const assay_root *root, const cha
 	w->n = (size_t)w->st.st_size;
 	w->loaded_bytes = w->n / CHUNK / 8 + 1;
 	if (w->n && (w->p = zero_pages(w->n)) && (w->loaded = zero_pages(w->loaded_bytes))) {
-		assay_undo_add(&w->undo, close_window, w);
+		assay_undo_add(&w->undo, close_bytes, w);
 		return ASSAY_CAUSE_NONE;
 	}
 	struct stat st = w->st;
-	assay_window_close(w);
+	assay_file_bytes_close(w);
 	w->st = st;
 	return cause;
 }
 
-static void load_chunk(assay_window *w, size_t chunk)
+static void load_chunk(assay_file_bytes *w, size_t chunk)
 {
 	size_t at = chunk * CHUNK, end = w->n - at < CHUNK ? w->n : at + CHUNK;
 	ssize_t got = 1;
@@ -59,7 +59,7 @@ static void load_chunk(assay_window *w, size_t chunk)
 	w->loaded[chunk / 8] |= (unsigned char)(1 << chunk % 8);
 }
 
-void assay_window_need(assay_window *w, uint64_t at, uint64_t n)
+void assay_file_bytes_need(assay_file_bytes *w, uint64_t at, uint64_t n)
 {
 	if (at >= w->n || !n)
 		return;
@@ -69,13 +69,13 @@ void assay_window_need(assay_window *w, uint64_t at, uint64_t n)
 			load_chunk(w, chunk);
 }
 
-assay_str assay_window_all(assay_window *w)
+assay_str assay_file_bytes_all(assay_file_bytes *w)
 {
-	assay_window_need(w, 0, w->n);
+	assay_file_bytes_need(w, 0, w->n);
 	return (assay_str){(const char *)w->p, w->n};
 }
 
-void assay_window_close(assay_window *w)
+void assay_file_bytes_close(assay_file_bytes *w)
 {
 	assay_undo_drop(&w->undo);
 	if (w->p)
@@ -84,7 +84,7 @@ void assay_window_close(assay_window *w)
 		munmap(w->loaded, w->loaded_bytes);
 	if (w->fd >= 0)
 		close(w->fd);
-	*w = (assay_window){.fd = -1};
+	*w = (assay_file_bytes){.fd = -1};
 }
 
 TEST(a_file_that_shrinks_reads_as_zeros_and_says_so)
@@ -97,17 +97,17 @@ TEST(a_file_that_shrinks_reads_as_zeros_and_says_so)
 	for (int i = 0; i < 4; i++)
 		CHECK_EQ(write(fd, block, sizeof block), (ssize_t)sizeof block);
 	assay_root root;
-	assay_window w;
+	assay_file_bytes w;
 	CHECK(assay_root_open(&root, "/", NULL));
-	CHECK_EQ(assay_window_open(&w, &root, path), ASSAY_CAUSE_NONE);
-	assay_window_need(&w, 10, 1);
+	CHECK_EQ(assay_file_bytes_open(&w, &root, path), ASSAY_CAUSE_NONE);
+	assay_file_bytes_need(&w, 10, 1);
 	CHECK(w.p[10] == 'x' && !w.shrunk);
 	CHECK_EQ(ftruncate(fd, CHUNK + 1), 0);
-	assay_window_need(&w, CHUNK, 2 * CHUNK);
+	assay_file_bytes_need(&w, CHUNK, 2 * CHUNK);
 	CHECK(w.p[CHUNK] == 'x' && !w.p[CHUNK + 1] && !w.p[2 * CHUNK] && w.shrunk);
-	assay_window_need(&w, UINT64_MAX, 5);
-	assay_window_need(&w, 3 * CHUNK, UINT64_MAX);
-	assay_window_close(&w);
+	assay_file_bytes_need(&w, UINT64_MAX, 5);
+	assay_file_bytes_need(&w, 3 * CHUNK, UINT64_MAX);
+	assay_file_bytes_close(&w);
 	assay_root_close(&root);
 	close(fd);
 	return 0;
