@@ -1,5 +1,7 @@
 #include "analyze/hlo.h"
 
+#include <math.h>
+
 #include "base/chars.h"
 #include "base/proto.h"
 #include "base/test.h"
@@ -337,6 +339,48 @@ static bool attention(const assay_hlo *h, const assay_hlo_instruction *i, assay_
 	return true;
 }
 
+/* "key = 16 : i64" of a call's attributes; NaN when it is not there. */
+static double attribute(assay_str config, const char *key)
+{
+	ptrdiff_t at = assay_str_find(config, key);
+	assay_str rest = {0};
+	double v;
+	if (at >= 0)
+		rest = (assay_str){config.p + at + strlen(key),
+				   config.n - (size_t)at - strlen(key)};
+	size_t n = rest.n && rest.p[0] == '-';
+	while (n < rest.n && assay_is_digit(rest.p[n]))
+		n++;
+	return n && assay_str_f64((assay_str){rest.p, n}, &v) ? v : NAN;
+}
+
+/* Transformer Engine's attention: its attributes say sizes and mask. With padding they do not say
+ * how long the sequences are. */
+static bool te_attention(const assay_hlo *h, const assay_hlo_instruction *i, assay_work *out)
+{
+	enum { FULL = 0, CAUSAL = 2, CAUSAL_END = 4 };
+	array q;
+	double mask = attribute(i->config, "mask_type = "),
+	       queries = attribute(i->config, "q_max_seqlen = "),
+	       keys = attribute(i->config, "kv_max_seqlen = "),
+	       left = attribute(i->config, "window_size_left = "),
+	       right = attribute(i->config, "window_size_right = "),
+	       heads = attribute(i->config, "attn_heads = ") *
+		       attribute(i->config, "input_batch = "),
+	       size = attribute(i->config, "qk_head_dim = "),
+	       v_size = attribute(i->config, "v_head_dim = ");
+	bool causal = mask == CAUSAL || mask == CAUSAL_END, end = mask == CAUSAL_END,
+	     backward = assay_str_find(i->target, "backward") >= 0;
+	if (!operand_array(h, i, 0, &q) || isnan(queries + keys + heads + size + v_size) ||
+	    !(causal || mask == FULL) || (!causal && (left >= 0 || right >= 0)))
+		return false;
+	double pairs = causal ? assay_causal_pairs(queries, keys, end, left >= 0 ? left : -1)
+			      : queries * keys;
+	out->flops = 2 * heads * pairs * (backward ? 3 * size + 2 * v_size : size + v_size);
+	out->math = math_of(&q);
+	return true;
+}
+
 static double all_bytes(const assay_hlo *h, const assay_hlo_instruction *i)
 {
 	double sum = i->bytes - (is(i, "custom-call") ? i->room : 0);
@@ -438,6 +482,9 @@ static bool custom_call(const assay_hlo *h, const assay_hlo_instruction *i, assa
 	} else if (assay_str_starts(i->target, "__cudnn$fmha")) {
 		*class = ASSAY_WORK_ATTENTION;
 		known = attention(h, i, out);
+	} else if (assay_str_starts(i->target, "te_fused_attn_")) {
+		*class = ASSAY_WORK_ATTENTION;
+		known = te_attention(h, i, out);
 	}
 	out->bytes = all_bytes(h, i);
 	return known;
@@ -514,6 +561,7 @@ static void put_shape(assay_protow *to, uint32_t field, uint64_t type, const cha
 
 struct hand {
 	assay_protow computation, module;
+	const char *target; /* of custom calls; NULL: of cuBLAS */
 };
 
 /* Operands are ids of a byte each. */
@@ -532,7 +580,8 @@ static void put_instruction(struct hand *m, uint64_t id, const char *opcode, uin
 	else if (field)
 		assay_protow_bytes(&i, field, assay_str_of(extra));
 	if (field == CONFIG)
-		assay_protow_string(&i, TARGET, ASSAY_S("__cublas$lt$matmul"));
+		assay_protow_string(&i, TARGET,
+				    assay_str_of(m->target ? m->target : "__cublas$lt$matmul"));
 	assay_protow_message(&m->computation, COMPUTATION_INSTRUCTION, &i);
 	assay_protow_free(&i);
 }
@@ -579,6 +628,46 @@ TEST(instructions_of_programs_have_their_work)
 	CHECK(assay_hlo_work(&h, 11, &w, &class) && class == ASSAY_WORK_MOVE && w.bytes == 512);
 	assay_hlo_free(&h);
 	assay_protow_free(&m.module);
+	return 0;
+}
+
+/* Two sequences of 4 with 3 heads of 16, causal: 10 of 16 pairs. */
+TEST(attention_of_transformer_engine_is_known_by_its_attributes)
+{
+	static const char *const config =
+		"{attn_heads = 3 : i64, input_batch = 2 : i64, kv_max_seqlen = 4 : i64, mask_type = %d : i64, q_max_seqlen = 4 : i64, qk_head_dim = 16 : i64, v_head_dim = 16 : i64, window_size_left = %d : i64, window_size_right = -1 : i64}";
+	static const struct {
+		const char *target;
+		int mask, left;
+		double pairs, products;
+	} cases[] = {{"te_fused_attn_forward_ffi", 2, -1, 10, 2},
+		     {"te_fused_attn_backward_ffi", 2, -1, 10, 5},
+		     {"te_fused_attn_forward_ffi", 2, 1, 7, 2},
+		     {"te_fused_attn_forward_ffi", 4, -1, 10, 2},
+		     {"te_fused_attn_forward_ffi", 0, -1, 16, 2},
+		     {"te_fused_attn_forward_ffi", 0, 1, 0, 0},
+		     {"te_fused_attn_forward_ffi", 1, -1, 0, 0},
+		     {"te_fused_attn_forward_ffi", 3, -1, 0, 0},
+		     {"te_something_else", 2, -1, 0, 0}};
+	for (size_t k = 0; k < ASSAY_COUNT_OF(cases); k++) {
+		char text[400];
+		struct hand m = {.target = cases[k].target};
+		assay_hlo h;
+		assay_work w;
+		uint8_t class = ASSAY_WORK_NONE;
+		snprintf(text, sizeof text, config, cases[k].mask, cases[k].left);
+		put_instruction(&m, 1, "parameter", 16, "\2\4\3\3\20", "", 0, NULL);
+		put_instruction(&m, 2, "custom-call", 16, "\2\4\3\20", "\1", CONFIG, text);
+		put_computation(&m, 8, 2);
+		assay_hlo_read(&h, assay_protow_data(&m.module));
+		bool known = assay_hlo_work(&h, 1, &w, &class);
+		CHECK(known == (cases[k].pairs > 0));
+		CHECK(!known || (class == ASSAY_WORK_ATTENTION && w.math == ASSAY_MATH_BF16));
+		CHECK(w.flops == 2 * 2 * 3 * cases[k].pairs * 16 * cases[k].products);
+		CHECK(w.bytes == 2 * (2 * 4 * 3 * 3 * 16 + 2 * 4 * 3 * 16));
+		assay_hlo_free(&h);
+		assay_protow_free(&m.module);
+	}
 	return 0;
 }
 

@@ -5,11 +5,13 @@
 #include "analyze/op_instructions.h"
 #include "analyze/op_telling.h"
 #include "names/copies.h"
+#include "names/roles.h"
 
 /* The call that an instruction's work is being added to. */
 struct run_of_work {
 	uint32_t captured, call, device;
-	assay_sid first; /* name of its first kernel: where it comes again, the next call begins */
+	assay_sid first;  /* name of its first kernel: where it comes again, the next call begins */
+	bool any, filled; /* there is one; it began with a fill, of which there may be several */
 };
 
 struct calls {
@@ -22,6 +24,7 @@ struct calls {
 	assay_sid call_name; /* of the launch looked at last */
 	bool call_is_graph;
 	assay_map call_of_captured; /* launch and row of captured -> row of op_call */
+	assay_map fills;            /* name of a kernel -> 1: it puts one value everywhere */
 	assay_instructions instructions;
 	assay_telling telling;
 	struct run_of_work last; /* of an instruction, on the device looked at */
@@ -99,18 +102,29 @@ static uint32_t captured_of(const struct calls *o, uint32_t gpu)
 	return gpu < o->t->gpu_captured.n ? o->t->gpu_captured.op[gpu] : ASSAY_NO_ROW;
 }
 
+static bool is_fill(struct calls *o, uint32_t gpu)
+{
+	assay_sid name = o->t->gpu.name[gpu];
+	uint32_t *known = assay_map_at(&o->fills, name);
+	if (*known == ASSAY_MAP_ABSENT)
+		*known = assay_role_of_kernel(assay_text(o->run, name)) == ASSAY_ROLE_FILL;
+	return *known || o->t->gpu.kind[gpu] == ASSAY_GPU_MEMSET;
+}
+
 /* Kernels of one instruction follow each other. */
 static uint32_t instruction_call(struct calls *o, uint32_t gpu, uint32_t device, uint32_t captured,
 				 const assay_op_place *place)
 {
 	struct run_of_work *l = &o->last;
 	assay_sid name = o->t->gpu.name[gpu];
-	bool same = l->first && l->captured == captured && l->device == device && l->first != name;
-	if (!same) {
+	bool fill = is_fill(o, gpu),
+	     same = l->any && l->captured == captured && l->device == device;
+	if (!same || (fill ? l->filled && l->first : l->first == name)) {
 		uint32_t call = new_call(o, launch_of(o, gpu), gpu, device, place, false);
 		o->t->op_call.captured[call] = captured;
-		*l = (struct run_of_work){captured, call, device, name};
+		*l = (struct run_of_work){captured, call, device, 0, true, fill};
 	}
+	l->first = l->first || fill ? l->first : name;
 	return l->call;
 }
 
@@ -221,6 +235,7 @@ bool assay_op_calls(assay_run *run, const assay_order *order, const assay_op_pla
 	assay_telling_free(&o.telling);
 	assay_instructions_free(&o.instructions);
 	assay_map_free(&o.call_of_captured);
+	assay_map_free(&o.fills);
 	assay_vec_free(&o.end);
 	assay_vec_free(&o.bus);
 	assay_arena_free(&o.kept);

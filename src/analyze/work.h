@@ -86,6 +86,10 @@ assay_work_fn assay_work_gemm, assay_work_flagged_gemm, assay_work_grouped, assa
 	assay_work_rowwise, assay_work_padded, assay_work_sampled, assay_work_halves,
 	assay_work_fourier, assay_work_folded, assay_work_sized, assay_work_fp4;
 
+/* Pairs of a query and a key that it sees, of one head; left: how many keys before its own a query
+ * sees at most, below 0 all. */
+double assay_causal_pairs(double queries, double keys, bool bottom_right, double left);
+
 /* Index of the formula's i-th argument, -1 when the operator has none. */
 static inline int assay_work_at(const assay_work_rule *rule, int i)
 {

@@ -26,7 +26,7 @@ static double pairs_in_band(double queries, double keys, double shift, double le
 }
 
 /* Rows that see no key at all (more queries than keys, aligned at the end) have no pairs. */
-static double causal_pairs(double queries, double keys, bool bottom_right, double left)
+double assay_causal_pairs(double queries, double keys, bool bottom_right, double left)
 {
 	double shift = 0;
 	if (bottom_right && keys < queries)
@@ -50,7 +50,7 @@ static double pairs_of(const assay_work_rule *rule, const assay_op_args *args, c
 		assay_arg_number(args, window + 1, &right);
 	}
 	if (causal)
-		return causal_pairs(h->queries, h->keys, end, left);
+		return assay_causal_pairs(h->queries, h->keys, end, left);
 	if (left < 0 && right < 0)
 		return h->queries * h->keys;
 	double all = h->queries + h->keys, shift = end ? h->keys - h->queries : 0;

@@ -222,3 +222,39 @@ TEST(calls_with_equal_arguments_are_one_shape)
 	assay_run_free(run);
 	return 0;
 }
+
+/* A call of XLA's ends where its first kernel comes again; of fills there may be several in front.
+ */
+TEST(calls_of_instructions_begin_with_their_fills)
+{
+	static const char fill[] = "__amd_rocclr_fillBufferAligned.kd";
+	static const struct {
+		const char *kernel[7];
+		uint32_t calls;
+	} cases[] = {{{fill, fill, "a", "b", fill, fill, "a"}, 2},
+		     {{"a", "b", "a", "b", "a"}, 3},
+		     {{"a", "a", "a"}, 3},
+		     {{"a", fill, fill, "b", "a"}, 2},
+		     {{fill, "a", fill, "a", "b"}, 2}};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
+		assay_run *run = assay_run_new();
+		assay_tables *t = &run->part.t;
+		uint32_t c = assay_add(t, ASSAY_T_captured);
+		t->captured.instruction[c] = assay_sid_of(run, "call.1");
+		t->captured.name[c] = assay_sid_of(run, "attention");
+		t->captured.module[c] = 17;
+		t->captured.program[c] = 1;
+		for (uint32_t k = 0; k < 7 && cases[i].kernel[k]; k++) {
+			uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "hipLaunchKernel",
+							k * 100, 1);
+			uint32_t g =
+				assay_hand_gpu(run, cases[i].kernel[k], k * 100 + 10, 50, call);
+			t->gpu.args[g] =
+				assay_sid_of(run, "\"hlo_op\": \"call.1\", \"program_id\": 17");
+		}
+		find_ops(run);
+		CHECK_EQ(t->op_call.n, cases[i].calls);
+		assay_run_free(run);
+	}
+	return 0;
+}
