@@ -298,7 +298,7 @@ typedef struct perfetto_event {
 	unsigned type;
 	uint32_t track;
 	assay_sid name, cat;
-	unsigned category; /* index in categories */
+	unsigned category; /* of perfetto_category_of() */
 	bool has_track, has_value;
 	bool timed;    /* by its packet or itself */
 	bool own_name; /* not one that its sequence has a number for */
@@ -382,6 +382,17 @@ uint32_t perfetto_thread_track(perfetto *x, uint32_t sequence, int64_t pid, int6
 /* Microseconds since the sequence's last such time, as old Chrome has them; false: out of range. */
 bool perfetto_old_time(perfetto *x, uint32_t sequence, int64_t delta_us, int64_t *ts);
 
+/* perfetto_rows.c: what a category's slices become, by its name. */
+enum { PF_UNKNOWN_CATEGORY = 255 };
+unsigned perfetto_category_of(perfetto *x, assay_sid cat);
+/* The annotations of what becomes a row, or ends one. */
+void perfetto_event_args(perfetto *x, uint32_t sequence, const perfetto_event *e, perfetto_args *a);
+void perfetto_add_event(perfetto *x, perfetto_event *e, const perfetto_args *a);
+/* Values that ride on an event, one for each track that it or its sequence lists. */
+void perfetto_add_values(perfetto *x, uint32_t sequence, const perfetto_event *e);
+/* A row of gpu from its arguments; times and kind are the caller's. */
+uint32_t perfetto_add_gpu(perfetto *x, uint32_t track, const perfetto_args *a);
+
 /* perfetto_ahead.c: packets from pos on, by several threads, as long as they are events of the
  * usual form. Returns where the next one is. */
 typedef struct perfetto_crew perfetto_crew;
@@ -405,9 +416,6 @@ void perfetto_stage_read(perfetto *x, const perfetto_packet *p, assay_str messag
 void perfetto_counters_read(perfetto *x, const perfetto_packet *p, assay_str message);
 void perfetto_counter_names(perfetto *x, int64_t gpu, assay_str descriptor);
 void perfetto_info_read(perfetto *x, uint32_t sequence, assay_str message);
-
-/* A row of gpu from its arguments; times and kind are the caller's. */
-uint32_t perfetto_add_gpu(perfetto *x, uint32_t track, const perfetto_args *a);
 
 static inline bool perfetto_has(const perfetto_args *a, perfetto_arg i)
 {
