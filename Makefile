@@ -187,7 +187,7 @@ faults: all
 # Counted while they run: the unit tests, and the suites that go through commands and recorders (but those that
 # leave a program no files to write: the counts are files).
 COUNTED := cases.py manual.py $(addsuffix .py,cmdline/test_cmdline env/test_env query/test_sqlite query/test_prompt ranks/test_shards \
-  formats/test_matrix html/test_html diagnose/test_diagnose waits/test_lines only/test_only path/test_what_if $(addprefix record/test_,record rocm control keep recover hang blas host))
+  formats/test_matrix html/test_html diagnose/test_diagnose diagnose/test_diagnose_programs waits/test_lines only/test_only path/test_what_if $(addprefix record/test_,record rocm control keep recover hang blas host))
 coverage:
 	$(Q)$(MAKE) -s -j$$(nproc) COVERAGE=1 build/coverage/assay recorders unit
 	$(Q)find build/coverage -name '*.gcda' -delete

@@ -114,9 +114,14 @@ static void add_kernel(struct finder *f, int kind, uint32_t gpu, int64_t ns)
 		      &v->stack);
 }
 
-static void add_call(struct finder *f, int kind, uint32_t call, int64_t ns)
+/* goes: and the whole call is launched no more. */
+static void add_call(struct finder *f, int kind, uint32_t call, int64_t ns, bool goes)
 {
 	uint32_t shape = f->t->op_call.shape[call];
+	f->found[kind].gone += goes;
+	if (ns > 0 || goes)
+		*assay_push(&f->found[kind].less) =
+			(assay_less){.call = call, .ns = ns, .goes = goes};
 	if (ns <= 0)
 		return;
 	add_kernel(f, kind, f->t->op_call.gpu[call], ns);
@@ -203,7 +208,8 @@ static int needless(const struct finder *f, uint32_t call)
 /* Copies that serve nothing are launched no more; what else is needless is part of other work. */
 static bool is_launch_of_its_own(int advice)
 {
-	return advice == ASSAY_ADVICE_CASTS || advice == ASSAY_ADVICE_LAYOUT;
+	return advice == ASSAY_ADVICE_CASTS || advice == ASSAY_ADVICE_LAYOUT ||
+	       advice == ASSAY_ADVICE_BUCKETS;
 }
 
 /* What is left of a call's part to be needless as a whole. */
@@ -242,20 +248,19 @@ static void look_at(struct finder *f, uint32_t part)
 		 wide    ? ASSAY_ADVICE_FP64
 		 : eager ? ASSAY_ADVICE_EAGER
 			 : ASSAY_ADVICE_FP32,
-		 call, p->precision[part]);
-	add_call(f, eager ? ASSAY_ADVICE_EAGER : ASSAY_ADVICE_CHAIN, call, p->unfused[part]);
-	f->found[eager ? ASSAY_ADVICE_EAGER : ASSAY_ADVICE_CHAIN].gone += p->goes[part];
-	if (is_launch_of_its_own(whole))
-		f->found[whole].gone++;
+		 call, p->precision[part], false);
+	add_call(f, eager ? ASSAY_ADVICE_EAGER : ASSAY_ADVICE_CHAIN, call, p->unfused[part],
+		 p->goes[part]);
 	if (whole == ASSAY_ADVICE_OPTIMIZER)
-		add_call(f, whole, call, (int64_t)((double)whole_of(p, part) * f->passes_saved));
+		add_call(f, whole, call, (int64_t)((double)whole_of(p, part) * f->passes_saved),
+			 false);
 	else if (whole >= 0)
-		add_call(f, whole, call, whole_of(p, part));
+		add_call(f, whole, call, whole_of(p, part), is_launch_of_its_own(whole));
 	else
 		add_call(f, matrix ? ASSAY_ADVICE_SHAPE : ASSAY_ADVICE_SLOW, call,
-			 p->shape[part] - p->tail[part]);
+			 p->shape[part] - p->tail[part], false);
 	if (whole < 0)
-		add_call(f, ASSAY_ADVICE_TAIL, call, p->tail[part]);
+		add_call(f, ASSAY_ADVICE_TAIL, call, p->tail[part], false);
 }
 
 static const char layout_with_norms[] =
@@ -274,8 +279,11 @@ static void look_at_lone(struct finder *f, uint32_t row)
 	*(copy ? &v->copies : &v->compute) += l->needless[row];
 	if (l->advice[row] == ASSAY_ADVICE_LAYOUT && l->least[row] < l->needless[row])
 		v->what = layout_with_norms;
-	v->gone += l->advice[row] == ASSAY_ADVICE_CHAIN || l->advice[row] == ASSAY_ADVICE_EAGER ||
-		   (is_launch_of_its_own(l->advice[row]) && l->least[row] >= l->needless[row]);
+	bool goes = l->advice[row] == ASSAY_ADVICE_CHAIN || l->advice[row] == ASSAY_ADVICE_EAGER ||
+		    (is_launch_of_its_own(l->advice[row]) && l->least[row] >= l->needless[row]);
+	v->gone += goes;
+	*assay_push(&v->less) = (assay_less){
+		.gpu = l->gpu[row], .call = ASSAY_NO_ROW, .ns = l->needless[row], .goes = goes};
 	v->gaps += l->gap[row];
 	v->least += l->least[row];
 	v->most += l->most[row];
@@ -306,6 +314,7 @@ static void count_bucket_copies(struct finder *f, const assay_window *w)
 		v->least += copies;
 		v->most += copies;
 		v->calls += c->owned[i] == 0;
+		*assay_push(&v->less) = (assay_less){.call = i, .ns = copies, .goes = true};
 		count(&f->shape[ASSAY_ADVICE_BUCKETS], c->shape[i], copies, c->shape[i], &v->shape);
 	}
 }
@@ -360,11 +369,20 @@ void assay_advices_find(assay_advices *out, const assay_run *run, const assay_wi
 		if ((double)assay_advice_total(&f->found[i]) >
 		    worth_saying * (double)assay_window_length(w))
 			*assay_push(out) = f->found[i];
+		else
+			assay_vec_free(&f->found[i].less);
 		free_tally(&f->shape[i]);
 		free_tally(&f->kernel[i]);
 		free_tally(&f->line[i]);
 	}
 	assay_arena_free(&scratch);
+}
+
+void assay_advices_free(assay_advices *found)
+{
+	for (size_t i = 0; i < found->n; i++)
+		assay_vec_free(&found->p[i].less);
+	assay_vec_free(found);
 }
 
 TEST(no_time_is_reported_twice)
@@ -421,7 +439,7 @@ TEST(no_time_is_reported_twice)
 	CHECK_EQ(counted,
 		 500 + 40 + 90 + 70 + 80 + 65 + 7 + 20); /* of two passes the longer remains */
 	CHECK(counted <= all);
-	assay_vec_free(&found);
+	assay_advices_free(&found);
 	assay_run_free(run);
 	return 0;
 }
@@ -448,7 +466,7 @@ TEST(the_operator_that_is_named_has_the_kernel_that_is_named)
 		CHECK_EQ(found.n, 1);
 		CHECK_EQ(found.p[0].shape, by_name ? ASSAY_NO_ROW : 0);
 		CHECK_EQ(found.p[0].gpu, by_name ? 3 : 0);
-		assay_vec_free(&found);
+		assay_advices_free(&found);
 		uint32_t l = assay_add(t, ASSAY_T_lone_kernel); /* costs more than all calls */
 		t->lone_kernel.gpu[l] = assay_hand_gpu(run, "lone", 9, 1, ASSAY_NO_ROW);
 		t->lone_kernel.advice[l] = ASSAY_ADVICE_SLOW;
@@ -496,7 +514,7 @@ TEST(copies_of_buckets_go_with_the_waits_for_their_launches)
 		CHECK(!strcmp(found.p[0].id, "bucket_copies") && found.p[0].calls == 2);
 		CHECK_EQ(found.p[0].copies, 80);
 		CHECK_EQ(found.p[0].gaps, queued ? 70 : 70 + 60);
-		assay_vec_free(&found);
+		assay_advices_free(&found);
 	}
 	assay_run_free(run);
 	return 0;

@@ -2,10 +2,8 @@
 #include "analyze/advice.h"
 #include "analyze/analyze.h"
 #include "analyze/finding.h"
-#include "analyze/order.h"
 #include "analyze/own_frames.h"
 #include "base/fmt.h"
-#include "base/median.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 
@@ -38,55 +36,73 @@ static void add_facts(const assay_run *run, const assay_find_ctx *c, const assay
 		assay_own_line_of_work(run, c, v->gpu, &f->where);
 }
 
-/* From one launch of a kernel to the next of the same thread, as most are; 0: there are none. */
-static int64_t usual_pace(const assay_run *run, const assay_find_ctx *c)
+/* What takes less, by row of gpu and by call of an operator. */
+struct less {
+	int64_t *ns, *of_call, *call_all; /* call_all: ns of the call's work */
+	bool *goes, *call_goes;
+};
+
+static struct less gather_less(const assay_tables *t, const assay_advice *v, assay_arena *scratch)
 {
-	const assay_tables *t = &run->part.t;
-	const assay_order_device *d = &c->order->device.p[c->w->device];
-	assay_vec(int64_t) pace = {0};
-	uint32_t before = ASSAY_NO_ROW;
-	for (size_t i = d->first; i < d->first + d->n; i++) {
-		uint32_t call = t->launch.host[c->order->row[i]];
-		if (call != ASSAY_NO_ROW && before != ASSAY_NO_ROW &&
-		    t->host.track[call] == t->host.track[before] &&
-		    t->host.ts[call] > t->host.ts[before])
-			*assay_push(&pace) = t->host.ts[call] - t->host.ts[before];
-		before = call;
+	size_t calls = t->op_call.n + 1, works = t->gpu.n + 1;
+	struct less l = {.ns = assay_alloc(scratch, works * sizeof *l.ns),
+			 .of_call = assay_alloc(scratch, calls * sizeof *l.of_call),
+			 .call_all = assay_alloc(scratch, calls * sizeof *l.call_all),
+			 .goes = assay_alloc(scratch, works),
+			 .call_goes = assay_alloc(scratch, calls)};
+	for (size_t i = 0; i < v->less.n; i++) {
+		const assay_less *one = &v->less.p[i];
+		bool call = one->call != ASSAY_NO_ROW;
+		*(call ? &l.of_call[one->call] : &l.ns[one->gpu]) += one->ns;
+		*(call ? &l.call_goes[one->call] : &l.goes[one->gpu]) |= one->goes;
 	}
-	int64_t usual = pace.n ? assay_median_upper(pace.p, pace.n) : 0;
-	assay_vec_free(&pace);
-	return usual;
+	for (uint32_t i = 0; i < t->gpu_op.n; i++)
+		if (t->gpu_op.call[i] != ASSAY_NO_ROW)
+			l.call_all[t->gpu_op.call[i]] += t->gpu.dur[i];
+	return l;
 }
 
-/* What of it goes, 0 to 1 and more: a device that waits for its host gains little from shorter
- * kernels, unless the host need not launch them. */
+/* What of it goes, 0 to 1 and more, launch by launch: a device that waits for its host gains little
+ * from shorter kernels, unless the host need not launch them. -1: it cannot be replayed. */
 static double replayed_share(const assay_run *run, const assay_find_ctx *c, const assay_advice *v)
 {
-	static const assay_why launching[] = {ASSAY_WHY_LAUNCH_CALL,  ASSAY_WHY_HOST_OP,
-					      ASSAY_WHY_HOST_RUNTIME, ASSAY_WHY_HOST_PYTHON,
-					      ASSAY_WHY_HOST_NATIVE,  ASSAY_WHY_HOST_UNTRACED};
-	const char *what_if[1 + ASSAY_COUNT_OF(launching)];
-	uint64_t kernels = c->w->events[ASSAY_CLASS_COMPUTE];
-	size_t n = 0;
-	double share = -1, with_host;
-	if (!v->compute || v->compute >= c->w->compute || !c->worth)
-		return -1;
-	what_if[n++] = assay_printf(c->scratch, "compute=%.6fx",
-				    1 - (double)v->compute / (double)c->w->compute);
-	if (!assay_worth_without_all(c->worth, what_if, n, &share))
-		return -1;
-	for (size_t i = 0; v->gone && v->gone < kernels && i < ASSAY_COUNT_OF(launching); i++)
-		what_if[n++] = assay_printf(c->scratch, "%s=%.6fx", assay_why_name[launching[i]],
-					    1 - (double)v->gone / (double)kernels);
-	share *= (double)c->whole / (double)v->compute;
-	if (n > 1 && share < 1 && assay_worth_without_all(c->worth, what_if, n, &with_host)) {
-		double launches =
-			share + (double)v->gone * (double)usual_pace(run, c) / (double)v->compute;
-		with_host *= (double)c->whole / (double)v->compute;
-		with_host = with_host < launches ? with_host : launches;
-		share = with_host > 1 ? 1 : with_host > share ? with_host : share;
+	const assay_tables *t = &run->part.t;
+	assay_arena scratch = {0};
+	struct less l = gather_less(t, v, &scratch);
+	int64_t *dur = assay_alloc(&scratch, (t->gpu.n + 1) * sizeof *dur);
+	double share = -1;
+	for (uint32_t i = 0; i < t->gpu.n; i++) {
+		uint32_t call = i < t->gpu_op.n ? t->gpu_op.call[i] : ASSAY_NO_ROW;
+		bool of_call = call != ASSAY_NO_ROW && l.call_all[call];
+		double part = of_call ? (double)t->gpu.dur[i] / (double)l.call_all[call] : 0;
+		int64_t ns = l.ns[i] + (of_call ? (int64_t)(part * (double)l.of_call[call]) : 0);
+		l.goes[i] |= call != ASSAY_NO_ROW && l.call_goes[call];
+		dur[i] = !ns && !l.goes[i] ? -1 : t->gpu.dur[i] > ns ? t->gpu.dur[i] - ns : 0;
 	}
+	if (c->worth && assay_worth_without_launches(c->worth, l.goes, dur, &share))
+		share *= (double)c->whole / (double)assay_advice_total(v);
+	else
+		share = -1;
+	assay_arena_free(&scratch);
 	return share > 1 && !c->steps ? 1 : share;
+}
+
+/* "copies take" -> "copies, and launching them, take": it is more than the kernels need. */
+static void tell_launching(const assay_find_ctx *c, const assay_advice *v, assay_found *f)
+{
+	char time[ASSAY_FMT], count[ASSAY_FMT];
+	assay_per_step each = assay_per_step_of(c, false);
+	const char *verb = strrchr(v->what, ' ');
+	assay_found_add_fact(f,
+			     assay_printf(c->scratch, "%s%s on the device, and %s launches%s",
+					  assay_fmt_time(time, f->total / each.steps), each.words,
+					  assay_fmt_count(count, v->gone / (uint64_t)each.steps),
+					  each.words));
+	f->order_by = (f->total + f->saved) / 2; /* as that of launch_bound */
+	f->total = f->saved;
+	f->text =
+		assay_printf(c->scratch, "%.*s, and launching it all, %s %s", (int)(verb - v->what),
+			     v->what, verb + 1, assay_share_words(c, f->total));
 }
 
 static void weigh(const assay_run *run, const assay_find_ctx *c, const assay_advice *v,
@@ -96,6 +112,8 @@ static void weigh(const assay_run *run, const assay_find_ctx *c, const assay_adv
 	f->replayed = share >= 0;
 	share = f->replayed ? share : 1;
 	f->saved = (int64_t)(share * (double)f->total);
+	if (share > 1.05)
+		tell_launching(c, v, f);
 	f->saved = f->saved > 0 ? f->saved : 1;
 	if (v->least == v->most)
 		return;
@@ -127,28 +145,7 @@ static void find_compute(assay_run *run, const assay_find_ctx *c)
 		if ((double)assay_advice_total(&advice.p[i]) >=
 		    assay_worth_saying * (double)c->whole)
 			add_advice(run, c, &advice.p[i]);
-	assay_vec_free(&advice);
+	assay_advices_free(&advice);
 }
 
 const assay_finder assay_find_compute = {.id = "compute", .find = find_compute};
-
-TEST(the_pace_of_launches_is_without_what_the_program_does_between_them)
-{
-	static const int64_t launched[] = {0, 10, 20, 1020, 1030, 1040};
-	assay_run *run = assay_run_new();
-	assay_order order;
-	assay_window w = {.device = 0};
-	assay_find_ctx c = {.w = &w, .order = &order};
-	assay_add(&run->part.t, ASSAY_T_source);
-	for (size_t i = 0; i < ASSAY_COUNT_OF(launched); i++) {
-		uint32_t call = assay_hand_host(run, ASSAY_HOST_RUNTIME, "cudaLaunchKernel",
-						launched[i], 5);
-		assay_hand_gpu(run, "c", launched[i] + 6, 2, call);
-	}
-	assay_kernels(run);
-	assay_order_build(&order, run);
-	CHECK_EQ(usual_pace(run, &c), 10);
-	assay_order_free(&order);
-	assay_run_free(run);
-	return 0;
-}

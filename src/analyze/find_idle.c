@@ -78,16 +78,18 @@ static bool add_hidden_loader(const assay_run *run, const assay_find_ctx *c,
 			      const assay_idle_cost *cost)
 {
 	const double much = 0.05;
-	double share = 0;
+	assay_found worth = {.saved = 0};
 	if (!c->steps || run->part.t.sample.n || cost->steady[ASSAY_WHY_HOST_DATA] ||
-	    !assay_find_without(c, "host_data=0", &share) || share < much ||
-	    share * (double)c->whole < 2 * (double)cost->total[ASSAY_WHY_HOST_DATA])
+	    !assay_idle_weigh_data(c, &worth) || (double)worth.saved < much * (double)c->whole ||
+	    worth.saved < 2 * cost->total[ASSAY_WHY_HOST_DATA])
 		return false;
 	assay_idle_name loader = loader_of(run, c->w);
 	assay_found f = {.id = assay_why_name[ASSAY_WHY_HOST_DATA],
 			 .where = assay_idle_where(run, c->scratch, &loader),
-			 .total = (int64_t)(share * (double)c->whole),
-			 .saved = (int64_t)(share * (double)c->whole),
+			 .total = worth.saved,
+			 .saved = worth.saved,
+			 .least = worth.least,
+			 .most = worth.most,
 			 .replayed = true,
 			 .confidence = assay_why_rows[ASSAY_WHY_HOST_DATA].certainty,
 			 .fix = assay_why_advice(ASSAY_WHY_HOST_DATA, c->framework, c->vendor)};

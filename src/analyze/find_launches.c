@@ -284,6 +284,33 @@ static void tell_loop(const assay_run *run, const assay_find_ctx *c, const struc
 					  assay_fmt_time(behind, gradients / each.steps));
 }
 
+/* Without stacks a loop is where the same few operators come again and again. */
+static void tell_rounds(const assay_run *run, const assay_find_ctx *c, assay_found *f)
+{
+	assay_gone_operators told;
+	double share;
+	char count[ASSAY_FMT], time[ASSAY_FMT];
+	assay_per_step each = assay_per_step_of(c, false);
+	uint64_t steps = (uint64_t)each.steps;
+	if (run->part.t.stack.n || !c->steps || !c->worth ||
+	    !assay_worth_without_operators(c->worth, ASSAY_OPERATORS_ROUNDS, &told, &share))
+		return;
+	int64_t saved = (int64_t)(share * (double)c->whole);
+	if (saved * 10 < f->saved)
+		return;
+	f->least = 0;
+	f->most = f->saved > saved ? f->saved : saved;
+	f->saved = saved;
+	f->replayed = true;
+	f->fix = loop_fix;
+	f->where = (assay_where){.op = assay_dup(c->scratch, assay_text(run, told.name))};
+	f->fact[2] = assay_printf(
+		c->scratch,
+		"%s operators%s in rounds of the same few, mostly %s: one call for all saves %s%s",
+		assay_fmt_count(count, (told.times + steps / 2) / steps), each.words, f->where.op,
+		assay_fmt_time(time, saved / each.steps), each.words);
+}
+
 /* A blocking call in the loop is the smaller part of it where launching costs twice as much. */
 static void take_sync_of_loop(const assay_find_ctx *c, assay_found *f)
 {
@@ -399,6 +426,7 @@ static void tell(const assay_run *run, const assay_find_ctx *c, const struct lau
 		assay_share_words(c, total));
 	add_facts(c, l, &f);
 	tell_loop(run, c, l, &f);
+	tell_rounds(run, c, &f);
 	take_sync_of_loop(c, &f);
 	tell_break(run, c, &f);
 	stand_behind_sync(c, &f);

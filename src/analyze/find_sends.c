@@ -95,8 +95,8 @@ static void find_sends(assay_run *run, const assay_find_ctx *c)
 	assay_gone_operators told;
 	double share;
 	if (!c->steps || !c->worth || run->part.t.stack.n ||
-	    !assay_worth_without_small_sends(c->worth, &told, &share) || share < least ||
-	    told.times < ASSAY_MANY_COPIES * c->steps)
+	    !assay_worth_without_operators(c->worth, ASSAY_OPERATORS_SEND_BIT, &told, &share) ||
+	    share < least || told.times < ASSAY_MANY_COPIES * c->steps)
 		return;
 	/* one copy stays */
 	double gone = 1 - (double)c->steps / (double)told.times;

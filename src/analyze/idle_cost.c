@@ -21,13 +21,28 @@ static size_t step_ends(const assay_run *run, const assay_find_ctx *c, int64_t *
 	return n;
 }
 
+/* A loader with several workers is waited for once in so many steps, again and again. */
+static bool comes_back(size_t n, int64_t (*sum)[ASSAY_IDLE_KINDS], int k, int64_t total)
+{
+	enum { TIMES = 3 };
+	size_t without = 0, longest = 0, times = 0;
+	for (size_t i = 0; i < n; i++) {
+		bool here = sum[i][k] * 5 * (int64_t)n > total;
+		times += here;
+		without = here ? 0 : without + 1;
+		longest = without > longest ? without : longest;
+	}
+	return k == ASSAY_WHY_HOST_DATA && times >= TIMES && longest * TIMES <= n;
+}
+
 static void count_steps(const assay_find_ctx *c, size_t n, int64_t (*sum)[ASSAY_IDLE_KINDS],
 			assay_idle_cost *cost)
 {
 	for (int k = 0; k < ASSAY_IDLE_KINDS; k++) {
 		for (size_t i = 0; i < n; i++)
 			cost->steps[k] += sum[i][k] * 5 * (int64_t)n > cost->total[k];
-		cost->steady[k] = c->steps && cost->steps[k] * 2 >= n;
+		cost->steady[k] = c->steps && (cost->steps[k] * 2 >= n ||
+					       comes_back(n, sum, k, cost->total[k]));
 	}
 }
 

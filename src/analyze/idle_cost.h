@@ -12,7 +12,7 @@ typedef struct assay_idle_cost {
 	int64_t total[ASSAY_IDLE_KINDS];
 	uint64_t gaps[ASSAY_IDLE_KINDS];
 	size_t steps[ASSAY_IDLE_KINDS]; /* that have a fair part of it: a fifth of the mean */
-	bool steady[ASSAY_IDLE_KINDS];  /* half of the steps do */
+	bool steady[ASSAY_IDLE_KINDS];  /* half of the steps do, or data are waited for evenly */
 } assay_idle_cost;
 
 void assay_idle_measure(const assay_run *run, const assay_find_ctx *c, assay_idle_cost *cost);

@@ -108,8 +108,9 @@ static void gather_places(const assay_run *run, const assay_find_ctx *c, assay_i
 		assay_found *f = &all[i].found;
 		int64_t whole = all[i].leads && !f->follows ? without_place(run, c, &all[i]) : 0;
 		assay_per_step each = assay_per_step_of(c, f->once);
-		if (whole <= f->total)
+		if (whole <= f->total || whole <= f->saved)
 			continue;
+		f->least = f->most = 0;
 		f->saved = whole;
 		assay_found_add_fact(
 			f, assay_printf(c->scratch, "all that is done in that %s takes %s%s",

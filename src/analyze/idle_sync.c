@@ -74,7 +74,7 @@ bool assay_idle_reads_back_much(const assay_run *run, const assay_find_ctx *c,
 	assay_gone_operators told;
 	double share;
 	return c->steps && cost->steady[ASSAY_IDLE_DRAINED] && !run->part.t.stack.n && c->worth &&
-	       assay_worth_without_read_backs(c->worth, &told, &share) &&
+	       assay_worth_without_operators(c->worth, ASSAY_OPERATORS_READ, &told, &share) &&
 	       share >= assay_sync_holds_back;
 }
 
@@ -107,13 +107,14 @@ static void tell_read_backs(const assay_run *run, const assay_find_ctx *c,
 			assay_fmt_time(time, f->saved / each.steps), each.words));
 }
 
-void assay_idle_weigh_read_backs(const assay_run *run, const assay_find_ctx *c, assay_found *f)
+static void weigh_reads(const assay_run *run, const assay_find_ctx *c, assay_found *f)
 {
 	assay_gone_operators told;
 	double share;
 	assay_per_step each = assay_per_step_of(c, false);
 	char time[ASSAY_FMT];
-	if (f->once || !c->worth || !assay_worth_without_read_backs(c->worth, &told, &share))
+	if (f->once || !c->worth ||
+	    !assay_worth_without_operators(c->worth, ASSAY_OPERATORS_READ, &told, &share))
 		return;
 	int64_t saved = (int64_t)(share * (double)c->whole);
 	if (saved <= f->total || saved <= f->saved)
@@ -129,6 +130,51 @@ void assay_idle_weigh_read_backs(const assay_run *run, const assay_find_ctx *c, 
 				assay_fmt_time(time, saved / each.steps), each.words));
 	else
 		tell_read_backs(run, c, &told, f);
+}
+
+static const char rounds_fix[] =
+	"one operator for all rounds (batched tensors, torch._foreach_*, or a kernel for it such as torchvision.ops.nms), so that no round asks the device; at least read once behind the loop";
+
+/* Rounds that each do little and read a value could be one call for all of them; without the reads
+ * alone their launches remain. */
+static void weigh_rounds(const assay_run *run, const assay_find_ctx *c, assay_found *f)
+{
+	assay_gone_operators told;
+	double share;
+	char count[ASSAY_FMT], time[ASSAY_FMT];
+	assay_per_step each = assay_per_step_of(c, false);
+	uint64_t steps = (uint64_t)each.steps;
+	int64_t reads = f->saved > f->total ? f->saved : f->total;
+	if (f->once || !c->worth ||
+	    !assay_worth_without_operators(c->worth, ASSAY_OPERATORS_ROUNDS_READ, &told, &share))
+		return;
+	int64_t saved = (int64_t)(share * (double)c->whole);
+	if (saved / 6 * 5 <= reads)
+		return;
+	f->least = reads;
+	f->saved = f->most = saved;
+	f->replayed = true;
+	f->fix = rounds_fix;
+	assay_fmt_count(count, (told.times + steps / 2) / steps);
+	if (f->where.file) {
+		assay_found_add_fact(
+			f, assay_printf(c->scratch,
+					"%s rounds%s of a loop each read a value: they take %s%s",
+					count, each.words, assay_fmt_time(time, saved / each.steps),
+					each.words));
+		return;
+	}
+	f->total = saved;
+	f->where.op = assay_dup(c->scratch, assay_text(run, told.name));
+	f->text = assay_printf(c->scratch,
+			       "a loop that reads a value back in each of %s rounds%s takes %s",
+			       count, each.words, assay_share_words(c, saved));
+}
+
+void assay_idle_weigh_read_backs(const assay_run *run, const assay_find_ctx *c, assay_found *f)
+{
+	weigh_reads(run, c, f);
+	weigh_rounds(run, c, f);
 }
 
 /* A place that waits again and again for copies of little, and launches next to nothing else. */
@@ -158,7 +204,9 @@ void assay_idle_sync_tell(const assay_run *run, const assay_find_ctx *c, bool dr
 	if (small || n->at == ASSAY_NO_ROW || n->found.follows)
 		return;
 	n->leads &= !assay_blocking_tell(run, c, n->at, &n->found);
-	if (!n->leads)
+	if (n->leads)
+		weigh_rounds(run, c, &n->found);
+	else
 		assay_idle_weigh_read_backs(run, c, &n->found);
 }
 

@@ -292,8 +292,11 @@ static void say_why(struct telling *s)
 	const char *phrase = name_library(s, look_closer(s));
 	s->f.text = assay_printf(c->scratch, "the GPU waits %s %s",
 				 assay_idle_cost_words(c, s->cost, s->cause), phrase);
-	if (!is_told_by_samples(s))
+	if (!is_told_by_samples(s)) {
 		s->f.what_if = assay_printf(c->scratch, "%s=0", assay_why_name[s->cause]);
+		if (s->cause == ASSAY_WHY_HOST_DATA)
+			assay_idle_weigh_data(c, &s->f);
+	}
 	s->f.capped = s->cause != ASSAY_WHY_HOST_SYNC && s->cause != ASSAY_WHY_HOST_DATA &&
 		      s->cause != ASSAY_WHY_HOST_RUNTIME;
 	s->f.has_gap = c->w->longest[s->cause] != ASSAY_NO_ROW;

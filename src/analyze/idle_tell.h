@@ -9,4 +9,7 @@
 assay_idle_named assay_idle_tell(const assay_run *run, const assay_find_ctx *c,
 				 const assay_idle_cost *cost, assay_why cause, bool drained);
 
+/* What a loader that keeps up is worth; false: it cannot be replayed. */
+bool assay_idle_weigh_data(const assay_find_ctx *c, assay_found *f);
+
 #endif

@@ -178,11 +178,29 @@ void assay_path_without_place(const assay_path_graph *g, const bool *there,
 /* Calls that block with no more pieces of work from one to the next hold the host back. */
 enum { ASSAY_DENSE_WORK = 64 };
 
+/* How long a call for the next batch takes a thread that finds it ready: ns, at least and at most,
+ * which are the same where such calls were seen. */
+typedef struct assay_data_waits {
+	int64_t least, most;
+	uint64_t calls; /* in [from, to) */
+} assay_data_waits;
+assay_data_waits assay_path_data_waits(const assay_path_graph *g, int64_t from, int64_t to);
+/* What changes when each of these calls takes no longer than that. */
+void assay_path_without_data_waits(const assay_path_graph *g, int64_t own, assay_path_changes *out);
+
+/* What changes when work is launched no more, by row of gpu, with what the host does for it, and
+ * when work takes other times (negative: as it was): what is launched no more may go on as a part
+ * of other work. False where the recording does not tell what the host does for most of it. */
+bool assay_path_without_launches(const assay_path_graph *g, const bool *goes, const int64_t *dur,
+				 assay_path_changes *out);
+
 /* What changes without operators of a kind, and those that are: of a trace without stacks operators
  * are the places. */
 typedef enum assay_operators_kind {
-	ASSAY_OPERATORS_READ,     /* a value back, or only wait */
-	ASSAY_OPERATORS_SEND_BIT, /* by bit: each a small copy to the device, and nothing else */
+	ASSAY_OPERATORS_READ,        /* a value back, or only wait */
+	ASSAY_OPERATORS_SEND_BIT,    /* by bit: each a small copy to the device, and nothing else */
+	ASSAY_OPERATORS_ROUNDS,      /* of loops that could be one call: they only launch */
+	ASSAY_OPERATORS_ROUNDS_READ, /* of such loops in which each reads a value back */
 } assay_operators_kind;
 
 typedef struct assay_gone_operators {

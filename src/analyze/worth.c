@@ -223,6 +223,19 @@ bool assay_worth_shorter(assay_worth *w, const int64_t *dur, int64_t stall, doub
 	return saved >= 0;
 }
 
+bool assay_worth_without_launches(assay_worth *w, const bool *goes, const int64_t *dur,
+				  double *share)
+{
+	if (!is_usable(w))
+		return false;
+	assay_path_changes *changes = no_changes(w);
+	if (!assay_path_without_launches(&w->g, goes, dur, changes))
+		return false;
+	int64_t saved = w->length - replayed_length(w, changes);
+	*share = (double)saved / (double)w->length;
+	return saved >= 0;
+}
+
 bool assay_worth_without_place(assay_worth *w, const bool *there, double *share)
 {
 	if (!is_usable(w))
@@ -235,8 +248,8 @@ bool assay_worth_without_place(assay_worth *w, const bool *there, double *share)
 	return any && saved >= 0;
 }
 
-static bool without_operators(assay_worth *w, assay_operators_kind kind, assay_gone_operators *told,
-			      double *share)
+bool assay_worth_without_operators(assay_worth *w, assay_operators_kind kind,
+				   assay_gone_operators *told, double *share)
 {
 	if (!is_usable(w))
 		return false;
@@ -250,16 +263,6 @@ static bool without_operators(assay_worth *w, assay_operators_kind kind, assay_g
 	told->bytes = (int64_t)((double)told->bytes * parts);
 	*share = (double)saved / (double)w->length;
 	return saved >= 0;
-}
-
-bool assay_worth_without_read_backs(assay_worth *w, assay_gone_operators *told, double *share)
-{
-	return without_operators(w, ASSAY_OPERATORS_READ, told, share);
-}
-
-bool assay_worth_without_small_sends(assay_worth *w, assay_gone_operators *told, double *share)
-{
-	return without_operators(w, ASSAY_OPERATORS_SEND_BIT, told, share);
 }
 
 static bool matches_any(const assay_path *path)
@@ -276,6 +279,22 @@ static int64_t saved_without(assay_worth *w, const assay_path_changes *changes)
 {
 	int64_t saved = w->length - replayed_length(w, changes);
 	return saved < 0 && near_measured(w->length - saved, w->length) ? 0 : saved;
+}
+
+bool assay_worth_without_data_waits(assay_worth *w, assay_data_waits *told, double share[2])
+{
+	if (!is_usable(w))
+		return false;
+	*told = assay_path_data_waits(&w->g, w->from, w->to);
+	for (int i = 0; i < 2; i++) {
+		assay_path_changes *changes = no_changes(w);
+		assay_path_without_data_waits(&w->g, i ? told->least : told->most, changes);
+		int64_t saved = told->calls ? saved_without(w, changes) : -1;
+		if (saved < 0)
+			return false;
+		share[i] = (double)saved / (double)w->length;
+	}
+	return true;
 }
 
 /* Of several rules some may have nothing to match: traces without calls. */
@@ -557,7 +576,8 @@ static double without_waits(int every, int64_t wait, const char *call)
 	t->device_time.device[d] = t->track.pid[t->gpu.track[0]];
 	assay_window window = {.device = 0, .from = 0, .to = at, .steps = OPS / 4};
 	assay_worth *w = assay_worth_open(run, &window);
-	bool any = assay_worth_without_read_backs(w, &told, &share) && told.times;
+	bool any =
+		assay_worth_without_operators(w, ASSAY_OPERATORS_READ, &told, &share) && told.times;
 	share = any && told.only_waits ? share * (double)w->length / US : -1;
 	assay_worth_close(w);
 	assay_run_free(run);

@@ -4,6 +4,7 @@
 #ifndef ASSAY_ANALYZE_WORTH_H
 #define ASSAY_ANALYZE_WORTH_H
 
+#include "analyze/path_graph.h"
 #include "analyze/window.h"
 
 typedef struct assay_worth assay_worth;
@@ -23,16 +24,19 @@ bool assay_worth_without_all(assay_worth *w, const char *const *what_if, size_t 
 /* Without a place of the program. By row of stack: is it there? */
 bool assay_worth_without_place(assay_worth *w, const bool *there, double *share);
 
-/* Without the operators that read values back, or that send little each; told: which, of the whole
- * window. */
-struct assay_gone_operators;
-bool assay_worth_without_read_backs(assay_worth *w, struct assay_gone_operators *told,
-				    double *share);
-bool assay_worth_without_small_sends(assay_worth *w, struct assay_gone_operators *told,
-				     double *share);
+/* When the next batch is always ready: at least and at best. */
+bool assay_worth_without_data_waits(assay_worth *w, assay_data_waits *told, double share[2]);
+
+/* Without operators of a kind; told: which, of the whole window. */
+bool assay_worth_without_operators(assay_worth *w, assay_operators_kind kind,
+				   assay_gone_operators *told, double *share);
 
 /* The same with other lengths of work, by row of gpu (negative: as it was), and without waits of
  * `stall` and longer between queued work. */
 bool assay_worth_shorter(assay_worth *w, const int64_t *dur, int64_t stall, double *share);
+/* With other lengths, and without launching what goes; false, too, where it is not known what the
+ * host does for that. */
+bool assay_worth_without_launches(assay_worth *w, const bool *goes, const int64_t *dur,
+				  double *share);
 
 #endif
