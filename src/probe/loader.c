@@ -590,7 +590,7 @@ static void open_one(struct loader *l, size_t from, const assay_lib *lib)
 }
 
 /* XLA needs none of NVIDIA's libraries at its start: it opens them by name, on the search path of
- * its plugin, which has the folders of their wheels. */
+ * its plugin, or of TensorFlow's objects, which have the folders of their wheels. */
 static void open_by_name(struct loader *l)
 {
 	static const char *const opened[] = {"cudart",   "cudnn",     "cublas", "cublasLt",
@@ -599,7 +599,7 @@ static void open_by_name(struct loader *l)
 	for (size_t i = 0, n = l->objects.n; i < n; i++) {
 		const assay_file *f = l->objects.p[i].file;
 		const char *path = f->runpath ? f->runpath : f->rpath;
-		if (l->objects.p[i].parent >= 0 || !path || !strstr(path, "/nvidia/"))
+		if (!path || !strstr(path, "/nvidia/") || strstr(l->objects.p[i].path, "/nvidia/"))
 			continue;
 		for (size_t k = 0; k < l->c->env->libs.n; k++)
 			for (size_t o = 0; o < ASSAY_COUNT_OF(opened); o++)

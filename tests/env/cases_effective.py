@@ -153,3 +153,16 @@ def _(r):
     assert "libhipfft.so" in used["unresolved"] and "librocblas.so" not in used["unresolved"], used["unresolved"]
     os.unlink(r.path("/opt/rocm/lib/libamdhip64.so.6"))
     assert r.probe()["assay"]["effective"]["tensorflow"]["unresolved"] == ["libamdhip64.so.6"]
+
+
+@case("effective.tensorflow_opens_nvidias_libraries_by_name")
+def _(r):
+    """As tensorflow 2.21: the object that has the folders of the wheels is needed by another one."""
+    r.venv().dist("tensorflow", "2.21.0").dist("nvidia-cuda-runtime-cu12", "12.9.79")
+    wheels = "$ORIGIN/../../nvidia/cuda_runtime/lib:$ORIGIN/../nvidia/cuda_runtime/lib"
+    r.file(f"/{SITE}/tensorflow/libtensorflow_cc.so.2",
+           elf(soname="libtensorflow_cc.so.2", needed=("libtensorflow_framework.so.2",), runpath="$ORIGIN/:$ORIGIN/../nvidia/cusolver/lib"))
+    r.file(f"/{SITE}/tensorflow/libtensorflow_framework.so.2", elf(soname="libtensorflow_framework.so.2", runpath=wheels))
+    r.file(f"/{SITE}/nvidia/cuda_runtime/lib/libcudart.so.12", elf(soname="libcudart.so.12"))
+    used = r.probe()["assay"]["effective"]["tensorflow"]["libraries"]
+    assert list(used) == ["cudart"] and used["cudart"]["by"] == "RUNPATH of libtensorflow_framework.so.2", used

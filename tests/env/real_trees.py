@@ -1,5 +1,5 @@
 """assay env on trees of real wheels and Debian packages, each field against importlib.metadata, readelf, dpkg and
-torch/version.py. By hand: it downloads about 2 GB. usage: real_trees.py [FOLDER [WORD...]]   trees stay there for the
+torch/version.py. By hand: it downloads about 5 GB. usage: real_trees.py [FOLDER [WORD...]]   trees stay there for the
 next time; only those whose name holds one of the words."""
 import importlib.metadata
 import json
@@ -16,6 +16,8 @@ TREES = {
     "jax-cuda": ["jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda12-pjrt", "nvidia-cuda-runtime-cu12", "nvidia-cuda-nvrtc-cu12"],
     "jax-rocm": ["jax", "jaxlib", "jax-rocm7-plugin", "jax-rocm7-pjrt"],
     "tensorflow-rocm": ["tensorflow-rocm"],
+    "tensorflow": ["tensorflow", "nvidia-cublas-cu12", "nvidia-cudnn-cu12", "nvidia-cuda-runtime-cu12", "nvidia-nccl-cu12", "nvidia-cufft-cu12"],
+    "vllm": ["vllm"],
 }
 DEBIAN = {
     "bookworm": ["libamdhip64-5", "libhsa-runtime64-1", "rocminfo"],
@@ -78,7 +80,7 @@ def check_tree(name, root, site):
         got = (d["pytorch_version"], d["pytorch_build"]["git_commit"], d["pytorch_build"]["cuda_version"], d["pytorch_build"]["hip_version"])
         check(f"{name}: torch/version.py", got == (t["__version__"], t["git_version"], t["cuda"], t["hip"]), got)
     files = [c for lib in a["libraries"].values() for c in lib["copies"]]
-    if name not in ("jax-rocm", "tensorflow-rocm"):  # theirs are the system's
+    if name not in ("jax-rocm", "tensorflow-rocm", "vllm"):  # theirs are the system's or torch's
         check_copies(name, root, files)
     # what triton brings for itself is on nobody's search path
     there = {f for folder, _, names in os.walk(site) for f in names if "/triton/" not in folder}
