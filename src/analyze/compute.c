@@ -494,7 +494,7 @@ static void add_roof(struct compute *c)
 /* ------------------------------------------------------------------ serving */
 
 struct mark_time {
-	int64_t first, last;
+	int64_t first, last, begin; /* begin: no earlier than that */
 };
 
 static uint32_t phase_row(assay_run *run, assay_phase phase)
@@ -509,14 +509,35 @@ static uint32_t phase_row(assay_run *run, assay_phase phase)
 	return r;
 }
 
+/* Rows of step_time of the main device, by when their step begins on the host. */
+static void index_steps(const struct compute *c, assay_map *steps)
+{
+	const assay_step_time_table *s = &c->t->step_time;
+	for (uint32_t i = 0; i < s->n; i++)
+		if (s->device[i] == c->w->device)
+			*assay_map_at(steps, (uint64_t)c->t->step.ts[s->step[i]]) = i;
+}
+
+/* Where the work of a mark's step begins on the device: behind what was left from before the
+ * recording. */
+static int64_t begin_of_step(const struct compute *c, const assay_map *steps, uint32_t mark)
+{
+	uint32_t i = assay_map_get(steps, (uint64_t)c->t->host.ts[mark]);
+	if (i == ASSAY_MAP_ABSENT ||
+	    c->t->step.name[c->t->step_time.step[i]] != c->t->host.name[mark])
+		return INT64_MIN;
+	return c->t->step_time.start[i];
+}
+
 /* Operator calls by the step mark they were launched in. */
 static void add_phases(struct compute *c)
 {
 	const assay_op_call_table *o = &c->t->op_call;
 	assay_phase_table *p = &c->t->phase;
-	assay_map marks = {0};
+	assay_map marks = {0}, steps = {0};
 	assay_vec(struct mark_time) times = {0};
 	assay_vec(uint32_t) row = {0};
+	index_steps(c, &steps);
 	for (uint32_t i = 0; i < o->n; i++) {
 		assay_serving s;
 		if (o->mark[i] == ASSAY_NO_ROW ||
@@ -527,7 +548,8 @@ static void add_phases(struct compute *c)
 		if (*slot == ASSAY_MAP_ABSENT) {
 			uint32_t r = phase_row(c->run, s.phase);
 			*slot = (uint32_t)times.n;
-			*assay_push(&times) = (struct mark_time){INT64_MAX, INT64_MIN};
+			*assay_push(&times) = (struct mark_time){
+				INT64_MAX, INT64_MIN, begin_of_step(c, &steps, o->mark[i])};
 			*assay_push(&row) = r;
 			p->steps[r]++;
 			p->requests[r] += s.requests;
@@ -541,11 +563,14 @@ static void add_phases(struct compute *c)
 		p->modelled[r] += is_known(c, o->shape[i]) ? o->busy[i] : 0;
 		p->flops[r] += sum.flops;
 		p->bytes[r] += sum.bytes;
-		t->first = o->start[i] < t->first ? o->start[i] : t->first;
+		if (o->start[i] >= t->begin && o->start[i] < t->first)
+			t->first = o->start[i];
 		t->last = o->start[i] + o->busy[i] > t->last ? o->start[i] + o->busy[i] : t->last;
 	}
 	for (size_t i = 0; i < times.n; i++)
-		p->span[row.p[i]] += times.p[i].last - times.p[i].first;
+		if (times.p[i].first < times.p[i].last)
+			p->span[row.p[i]] += times.p[i].last - times.p[i].first;
+	assay_map_free(&steps);
 	assay_map_free(&marks);
 	assay_vec_free(&times);
 	assay_vec_free(&row);

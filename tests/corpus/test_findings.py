@@ -72,6 +72,10 @@ def contradictions(r):
         yield "verdicts are another list"
     if max(idle, default=0) > 1:
         yield "more idle than time"
+    phases = (r["compute"] or {}).get("phases", [])
+    tokens = [m["value"] for m in r["metrics"] if m["name"] == "tokens_per_sec" and m["state"] == "measured"]
+    if len(phases) == 1 and tokens and abs(phases[0]["tokens_per_sec"] / tokens[0] - 1) > 0.05:
+        yield f"{tokens[0]:.0f} tokens a second, and {phases[0]['tokens_per_sec']:.0f} of the only phase"
 
 
 def main():
