@@ -653,8 +653,8 @@ TEST(what_is_known_of_a_few_matrix_kernels_is_no_mfu)
 	return 0;
 }
 
-/* 3e12 operations in tf32 and 1e12 in fp32, in 100 ms: most count all of them by the peak of tf32.
- */
+/* 3e12 operations in tf32 and 1e12 in fp32, in 100 ms: most count all of them by the peak of
+ * tf32. */
 TEST(all_operations_over_the_peak_of_the_type_of_most)
 {
 	assay_run *run = assay_run_new();

@@ -1,5 +1,5 @@
-/* What the files of the comparison share: figures over steps, and the stages of assay_diff_runs().
- */
+/* What the files of the comparison share: figures over steps, and the stages of
+ * assay_diff_runs(). */
 #ifndef ASSAY_ANALYZE_DIFF_H
 #define ASSAY_ANALYZE_DIFF_H
 

@@ -1,5 +1,5 @@
-/* Which of a device's steps stand for the run: those in a row between which nothing else is done.
- */
+/* Which of a device's steps stand for the run: those in a row between which nothing else is
+ * done. */
 #ifndef ASSAY_ANALYZE_STRETCH_H
 #define ASSAY_ANALYZE_STRETCH_H
 

@@ -68,8 +68,8 @@ void assay_forget_problems(assay_part *part);
 bool assay_job_read(assay_run *run, char *const *paths, size_t n, const assay_report_opts *opts,
 		    assay_needs needs, assay_err *err);
 
-/* The same events without what is found: the run can be analyzed, or not. *ranks: of the whole job.
- */
+/* The same events without what is found: the run can be analyzed, or not. *ranks: of the whole
+ * job. */
 bool assay_job_read_events(assay_run *run, char *const *paths, size_t n,
 			   const assay_report_opts *opts, size_t *ranks, assay_err *err);
 /* Processes that have a rank, among the first sources. */

@@ -117,8 +117,8 @@ void assay_cmd_end_progress(const assay_cmd_progress *p);
 /* Read every operand into a new run, with a progress line on a terminal; NULL after an error
  * message (one sentence, file and position). */
 assay_run *assay_cmd_read(char **operands, int n);
-/* Say on standard error what was lost or wrong while reading, for commands whose output does not.
- */
+/* Say on standard error what was lost or wrong while reading, for commands whose output does
+ * not. */
 void assay_cmd_losses(const assay_run *run);
 /* Read and analyzed with the usual options; losses are said. */
 assay_run *assay_cmd_analyze(char **operands, int n);
@@ -135,10 +135,9 @@ assay_run *assay_cmd_read_ranks(char **operands, int n, const char *ranks, int *
 			"Ranks to show, such as 3,8-15, or all (default all; of more than 16 those worth a look: the first, the busiest, the latest, the one that waits most).", \
 			at                                                                                                                                                       \
 	}
-/* Read and analyzed; of jobs of many ranks only findings are kept (api/job.h). printed: as text or
- * JSON and no more, so that spare columns are not needed. status: to exit with when it returns
- * NULL.
- */
+/* Read and analyzed; of jobs of many ranks only findings are kept (api/job.h). printed: as text
+ * or JSON and no more, so that spare columns are not needed. status: to exit with when it
+ * returns NULL. */
 assay_run *assay_cmd_job(char **operands, int n, const assay_report_opts *opts, bool printed,
 			 int *status);
 /* Read as a function does it, with progress and messages; NULL after one, which err has too. */

@@ -103,8 +103,8 @@ void assay_record_env_drop(record_env *e);
 /* run.json; run is NULL before the command ended. */
 bool assay_record_write(const recording *r, const record_args *a, const assay_run *run,
 			assay_err *err);
-/* run.json of a run whose recorder was killed: what it wrote at its start, and what is known now.
- */
+/* run.json of a run whose recorder was killed: what it wrote at its start, and what is known
+ * now. */
 bool assay_record_complete(const recording *r, assay_str before, const assay_run *run,
 			   assay_err *err);
 /* One screen on stderr: what was recorded, lost, and the next command to type. */

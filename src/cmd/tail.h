@@ -1,6 +1,6 @@
-/* The last stretch of a capture that still grows: each byte of the file is read once, what is older
- * than the stretch is dropped but for what names things, and the rest is handed out as a capture.
- */
+/* The last stretch of a capture that still grows: each byte of the file is read once, what is
+ * older than the stretch is dropped but for what names things, and the rest is handed out as a
+ * capture. */
 #ifndef ASSAY_CMD_TAIL_H
 #define ASSAY_CMD_TAIL_H
 

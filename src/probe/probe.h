@@ -68,8 +68,8 @@ assay_file *assay_ctx_pick(assay_ctx *c, const char *dir, const char *stem);
  * NULL when the loader finds nothing. */
 assay_file *assay_ctx_dlopen(assay_ctx *c, const char *name, const char **path, const char **by);
 
-/* Version and ROCm release out of a library's file name: librocblas.so.5.0.70002 is 5.0 of 7.0.2.
- */
+/* Version and ROCm release out of a library's file name: librocblas.so.5.0.70002 is 5.0 of
+ * 7.0.2. */
 void assay_lib_version(assay_arena *a, const char *path, const char **version,
 		       const char **release);
 

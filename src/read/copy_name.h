@@ -1,5 +1,5 @@
-/* Names of copies and memsets as torch.profiler gives them, so that rows of all recorders compare.
- */
+/* Names of copies and memsets as torch.profiler gives them, so that rows of all recorders
+ * compare. */
 #ifndef ASSAY_READ_COPY_NAME_H
 #define ASSAY_READ_COPY_NAME_H
 

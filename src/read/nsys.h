@@ -1,5 +1,5 @@
-/* Private to the reader of Nsight Systems' SQLite exports: one file, its processes and its names.
- */
+/* Private to the reader of Nsight Systems' SQLite exports: one file, its processes and its
+ * names. */
 #ifndef ASSAY_READ_NSYS_H
 #define ASSAY_READ_NSYS_H
 

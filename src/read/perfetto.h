@@ -362,8 +362,8 @@ void perfetto_args_end(perfetto *x, perfetto_args *out);
 assay_sid perfetto_join_args(perfetto *x, assay_sid a, assay_sid b);
 bool perfetto_afford(perfetto *x, size_t n);
 
-/* perfetto_chrome.c: a bundle of Chrome's events; the rows of all of them, after the last packet.
- */
+/* perfetto_chrome.c: a bundle of Chrome's events; the rows of all of them, after the last
+ * packet. */
 void perfetto_chrome_read(perfetto *x, assay_str bundle);
 void perfetto_chrome_finish(perfetto *x);
 

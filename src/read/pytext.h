@@ -27,8 +27,8 @@ typedef struct py_csv {
 	bool too_long; /* a field over 131072 characters: the rest cannot be read */
 } py_csv;
 
-/* The next record in cells; an empty line is a record without cells. false at the end or too_long.
- */
+/* The next record in cells; an empty line is a record without cells. false at the end or
+ * too_long. */
 bool py_csv_next(py_csv *c);
 void py_csv_free(py_csv *c);
 

@@ -1,5 +1,5 @@
-/* The rank of a process by the variables of launchers that its recorder kept as facts `env.NAME`.
- */
+/* The rank of a process by the variables of launchers that its recorder kept as facts
+ * `env.NAME`. */
 #ifndef ASSAY_READ_RANK_ENV_H
 #define ASSAY_READ_RANK_ENV_H
 

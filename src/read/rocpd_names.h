@@ -54,8 +54,8 @@ typedef struct assay_rocpd_instance {
 	assay_db *db;
 	assay_part *part;
 	const char *suffix;
-	/* Schema 4 keeps the text of categories in a table of its own, and some drafts of it times.
-	 */
+	/* Schema 4 keeps the text of categories in a table of its own, and some drafts of it
+	 * times. */
 	assay_db_ids string, category, process, thread, agent, symbol, stream, pmc, track, event,
 		time, sample;
 	bool own_categories, own_times;

@@ -6,8 +6,8 @@
 #include "base/json.h"
 #include "model/run.h"
 
-/* Kind of a host span from the name of its domain: hip_api, HIP_RUNTIME_API_EXT, MARKER_CORE_API...
- */
+/* Kind of a host span from the name of its domain: hip_api, HIP_RUNTIME_API_EXT,
+ * MARKER_CORE_API... */
 assay_host_kind assay_rocprof_marker_kind(assay_str function);
 assay_host_kind assay_rocprof_host_kind(assay_str domain);
 

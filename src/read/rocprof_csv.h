@@ -107,8 +107,8 @@ typedef struct csv_plan {
 	const char *about;            /* for stat.domain */
 } csv_plan;
 
-/* A name seen before: the slot is picked by Kernel_Id or a few of its bytes, the text is compared.
- */
+/* A name seen before: the slot is picked by Kernel_Id or a few of its bytes, the text is
+ * compared. */
 typedef struct csv_seen_name {
 	const char *text; /* in the worker's pool */
 	uint32_t n;

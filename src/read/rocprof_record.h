@@ -69,8 +69,8 @@ static inline assay_str assay_rocprof_raw(const assay_rocprof_record *r, assay_r
 	return r->raw[slot - ASSAY_SLOT_ARGS];
 }
 
-/* Fit for assay_json_stream_take(). ctx is the record, cleared first; false when it is no object.
- */
+/* Fit for assay_json_stream_take(). ctx is the record, cleared first; false when it is no
+ * object. */
 typedef bool assay_rocprof_parser(assay_json *j, void *ctx);
 #define X(isa) assay_rocprof_parser assay_rocprof_record_parse_##isa;
 ASSAY_ISAS(X)

@@ -74,9 +74,9 @@ typedef struct assay_rt_hooks {
 	void (*loaded)(void); /* a library was loaded, on the program's thread; may be NULL */
 } assay_rt_hooks;
 
-/* Read the configuration, make the files, start the thread. False: recording is off (not asked for,
- * or impossible), every other call then does nothing. May be called again; hooks must stay valid.
- */
+/* Read the configuration, make the files, start the thread. False: recording is off (not asked
+ * for, or impossible), every other call then does nothing. May be called again; hooks must stay
+ * valid. */
 bool assay_rt_start(const assay_rt_hooks *hooks);
 const assay_rt_config *assay_rt_conf(void);
 
@@ -160,8 +160,8 @@ void assay_rt_name_thread(uint32_t tid);
 /* Write it out. */
 void assay_rt_bulk_close(void);
 
-/* Records the vendor dropped, a takeover, ...: counted in the capture (opens and closes by itself).
- */
+/* Records the vendor dropped, a takeover, ...: counted in the capture (opens and closes by
+ * itself). */
 void assay_rt_lost(uint32_t why, uint64_t count, const char *text);
 
 /* Everything recorded so far is in the file when this returns (used before exec-like moments,

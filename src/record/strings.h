@@ -1,5 +1,5 @@
-/* Texts already written to the capture, by content. Not thread-safe: the runtime's lock guards it.
- */
+/* Texts already written to the capture, by content. Not thread-safe: the runtime's lock guards
+ * it. */
 #ifndef ASSAY_RECORD_STRINGS_H
 #define ASSAY_RECORD_STRINGS_H
 

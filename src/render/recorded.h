@@ -15,8 +15,8 @@ typedef enum assay_unrecorded_why {
 #undef UNRECORDED
 } assay_unrecorded_why;
 
-/* USED: it had a vendor's library loaded, or its device open. UNKNOWN: it may not be looked into.
- */
+/* USED: it had a vendor's library loaded, or its device open. UNKNOWN: it may not be looked
+ * into. */
 typedef enum assay_gpu_use { ASSAY_GPU_NONE, ASSAY_GPU_USED, ASSAY_GPU_UNKNOWN } assay_gpu_use;
 
 typedef struct assay_unrecorded {

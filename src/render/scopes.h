@@ -40,8 +40,8 @@ typedef struct assay_scope_view {
 
 /* Of narrow lines some columns are left out. */
 void assay_scopes_text(FILE *out, const assay_run *run, const assay_scope_view *view, size_t width);
-/* "a;b;c 123" a line: ns of GPU work in the scope itself (of host time when there is no GPU work).
- */
+/* "a;b;c 123" a line: ns of GPU work in the scope itself (of host time when there is no GPU
+ * work). */
 void assay_scopes_folded(FILE *out, const assay_run *run, const assay_scope_view *view);
 void assay_scopes_json(assay_jsonw *w, const assay_run *run, const assay_scope_view *view);
 

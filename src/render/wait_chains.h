@@ -24,8 +24,8 @@ uint32_t assay_chain_late_call(const assay_run *run, const assay_chain_index *x,
 void assay_chain_text(FILE *out, assay_run *run, const assay_chain_index *x, uint32_t wait);
 void assay_chain_json(assay_jsonw *j, assay_run *run, const assay_chain_index *x, uint32_t wait);
 
-/* Collectives in which a rank waited for another, longest first; the sums are those of the ranks.
- */
+/* Collectives in which a rank waited for another, longest first; the sums are those of the
+ * ranks. */
 void assay_collective_waits_text(FILE *out, assay_run *run, size_t top);
 void assay_collective_waits_json(assay_jsonw *j, assay_run *run, size_t top);
 

@@ -193,8 +193,8 @@ static uint8_t kind_of_blind(const assay_sweep_wait *v)
 						   : ASSAY_WAIT_UNKNOWN;
 }
 
-/* A wait for a stream or device names the stream of the work; one for an event, that of its record.
- */
+/* A wait for a stream or device names the stream of the work; one for an event, that of its
+ * record. */
 static void name_stream_of_work(waits *w, uint32_t i)
 {
 	assay_wait_table *t = &w->t->wait;

@@ -157,9 +157,9 @@ static int64_t entered_at(const waits *w, uint32_t i)
 					     : assay_host_end(&w->t->host, record);
 }
 
-/* What ended before that holds nothing up: the work that is named is over, or a stream that waits
- * for an event waits for nothing, since all was over at the record, or its stream never had work.
- */
+/* What ended before that holds nothing up: the work that is named is over, or a stream that
+ * waits for an event waits for nothing, since all was over at the record, or its stream never
+ * had work. */
 static int64_t matters_from(const waits *w, uint32_t i)
 {
 	const assay_wait_table *t = &w->t->wait;

@@ -1,5 +1,5 @@
-/* How several inputs share one file: one clock, and ids of processes and of calls that do not meet.
- */
+/* How several inputs share one file: one clock, and ids of processes and of calls that do not
+ * meet. */
 #ifndef ASSAY_WRITE_SOURCES_H
 #define ASSAY_WRITE_SOURCES_H
 

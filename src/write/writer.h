@@ -106,8 +106,8 @@ extern const size_t assay_writer_count;
  * as zeros and may be NULL; its arena is the caller's to free. */
 bool assay_write_run(const assay_writer *w, const assay_run *run, FILE *out, assay_left_out *left,
 		     assay_err *err);
-/* Is this output a folder: the format has no other, or the name ends in / or is one that is there.
- */
+/* Is this output a folder: the format has no other, or the name ends in / or is one that is
+ * there. */
 bool assay_writes_folder(const assay_writer *w, const char *path);
 bool assay_write_folder(const assay_writer *w, const assay_run *run, const char *folder,
 			assay_left_out *left, assay_err *err);

@@ -198,8 +198,8 @@ bool xplane_arg_number(const xplane_writer *w, assay_sid args, const char *key, 
 int64_t xplane_scope(xplane_writer *w, uint32_t scope);
 /* The same, written to an event, with how it got it (assay_scope_how). */
 int64_t xplane_put_scope(xplane_writer *w, xplane_out *p, uint32_t scope, uint8_t how);
-/* Place in devices of one that a source numbers so, and of a track; ASSAY_MAP_ABSENT: it has none.
- */
+/* Place in devices of one that a source numbers so, and of a track; ASSAY_MAP_ABSENT: it has
+ * none. */
 uint32_t xplane_device_at(const xplane_writer *w, uint32_t source, int64_t id);
 uint32_t xplane_device_of(const xplane_writer *w, uint32_t track);
 /* Number of the line that a stream has; the stream's own when it has none. */
@@ -214,8 +214,8 @@ uint32_t xplane_step_named(const xplane_writer *w, uint32_t step);
 
 /* What an input had in a plane of this name, for xplane_end_plane. */
 assay_str xplane_kept(xplane_writer *w, uint32_t source, const char *place);
-/* First of the kept rows of a place, in order; the next is in kept_next. ASSAY_NO_ROW at the end.
- */
+/* First of the kept rows of a place, in order; the next is in kept_next. ASSAY_NO_ROW at the
+ * end. */
 uint32_t xplane_kept_first(const xplane_writer *w, assay_kept_of of, assay_sid place);
 
 /* Fields an input had in a row, or in the metadata of a name or the line of a thread; empty when

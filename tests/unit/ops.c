@@ -223,8 +223,8 @@ TEST(calls_with_equal_arguments_are_one_shape)
 	return 0;
 }
 
-/* A call of XLA's ends where its first kernel comes again; of fills there may be several in front.
- */
+/* A call of XLA's ends where its first kernel comes again; of fills there may be several in
+ * front. */
 TEST(calls_of_instructions_begin_with_their_fills)
 {
 	static const char fill[] = "__amd_rocclr_fillBufferAligned.kd";
