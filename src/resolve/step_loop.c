@@ -34,8 +34,9 @@ typedef struct moment {
 typedef struct calls {
 	const assay_run *run;
 	assay_arena scratch;
-	moment *moment; /* as the tables have them */
-	uint32_t *row;  /* by time: in moment */
+	moment *moment;   /* as the tables have them */
+	uint32_t *row;    /* by time: in moment */
+	uint64_t *weight; /* by time: calls and work before it; one more than there are */
 	size_t n;
 	int64_t end;
 	uint32_t *above;     /* by row of stack: the call at the depth looked at, or NO_ROW */
@@ -49,7 +50,7 @@ typedef struct calls {
 /* Visits of one place of a function: a line, or what it calls there. */
 typedef struct visits {
 	int32_t place;
-	uint32_t n, first; /* first: call */
+	uint32_t n, first, last; /* calls that begin the first and the last of them */
 	uint64_t work;
 } visits;
 
@@ -100,6 +101,13 @@ static void order(calls *c)
 	assay_sort_rows(c->row, c->n, ts);
 }
 
+static void add_up(calls *c)
+{
+	c->weight = assay_alloc(&c->scratch, (c->n + 1) * sizeof *c->weight);
+	for (size_t i = 0; i < c->n; i++)
+		c->weight[i + 1] = c->weight[i] + (at(c, i)->look ? 0 : 1 + at(c, i)->work);
+}
+
 /* Copies to the host are what lines have that log now and then. */
 static bool is_for_the_host(const assay_run *run, uint32_t gpu)
 {
@@ -140,6 +148,7 @@ static void take_calls(calls *c, uint32_t track, bool looks)
 		if (is_look_at(t, i, track))
 			c->moment[c->n++] = (moment){t->sample.ts[i], t->sample.stack[i], 0, true};
 	order(c);
+	add_up(c);
 	c->in = assay_alloc(&c->scratch, c->n + 1);
 	c->above = assay_alloc(&c->scratch, (t->stack.n + 1) * sizeof *c->above);
 	c->below = assay_alloc(&c->scratch, (t->stack.n + 1) * sizeof *c->below);
@@ -282,6 +291,7 @@ static size_t count_visits(const calls *c, places by, visits *v)
 		}
 		if (!same && !(now = visits_of(v, &n, place, i)))
 			return 0;
+		now->last = same ? now->last : i;
 		now->n += !same;
 		now->work += at(c, i)->work;
 	}
@@ -311,16 +321,26 @@ static bool fits_optimizer(const calls *c, uint32_t n)
 	return (uint64_t)n * 5 >= c->optimizer_runs * 4 && (uint64_t)n * 4 <= c->optimizer_runs * 5;
 }
 
+/* Do the visits hold most of the calls and of their work, and are they long enough apart? */
+static bool holds_most(const calls *c, const visits *v)
+{
+	uint64_t inside = c->weight[v->last] - c->weight[v->first];
+	int64_t lasts = at(c, v->last)->ts - at(c, v->first)->ts;
+	return inside * 2 >= c->weight[c->n] &&
+	       (c->optimizer_runs >= LEAST_STEPS || lasts >= LEAST_NS * (int64_t)(v->n - 1));
+}
+
 static bool can_mark(const calls *c, const visits *v)
 {
-	return v->n >= LEAST_STEPS && (c->optimizer_runs < LEAST_STEPS || fits_optimizer(c, v->n));
+	return v->n >= LEAST_STEPS &&
+	       (c->optimizer_runs < LEAST_STEPS || fits_optimizer(c, v->n)) && holds_most(c, v);
 }
 
 /* The line that marks a step: visited least often, and of those the first. Lines that launch no
  * work stand back: they wait, or log, every so many rounds. */
-static const visits *marker(const calls *c, const visits *v, size_t n)
+static visits *marker(const calls *c, visits *v, size_t n)
 {
-	const visits *best = NULL;
+	visits *best = NULL;
 	for (size_t i = 0; i < n; i++) {
 		if (!can_mark(c, &v[i]))
 			continue;
@@ -337,15 +357,33 @@ static const visits *marker(const calls *c, const visits *v, size_t n)
 /* Do the steps hold most of the calls and of their work, and last long enough? */
 static bool plausible(const calls *c, const int64_t *starts, size_t n)
 {
-	uint64_t inside = 0, all = 0;
-	for (size_t i = 0; i < c->n; i++) {
-		const moment *m = at(c, i);
-		uint32_t weight = m->look ? 0 : 1 + m->work;
-		all += weight;
-		inside += m->ts >= starts[0] && m->ts < starts[n - 1] ? weight : 0;
+	size_t first = 0, last = 0;
+	while (first < c->n && at(c, first)->ts < starts[0])
+		first++;
+	for (last = first; last < c->n && at(c, last)->ts < starts[n - 1];)
+		last++;
+	return (c->weight[last] - c->weight[first]) * 2 >= c->weight[c->n] &&
+	       (c->optimizer_runs >= LEAST_STEPS ||
+		starts[n - 1] - starts[0] >= LEAST_NS * (int64_t)(n - 1));
+}
+
+/* Nearly all that is launched in one round, and that is not the first, which may compile: a
+ * function that prepares, waits and reports goes through its lines in turn, and its loop is
+ * further inside. */
+static bool one_round_has_all(const calls *c, const int64_t *starts, size_t n)
+{
+	uint64_t most = 0, all = 0, now = 0;
+	size_t i = 0;
+	while (i < c->n && at(c, i)->ts < starts[1])
+		i++;
+	for (size_t round = 1; round < n; round++, all += now) {
+		size_t from = i;
+		while (i < c->n && (round + 1 == n || at(c, i)->ts < starts[round + 1]))
+			i++;
+		now = c->weight[i] - c->weight[from];
+		most = now > most ? now : most;
 	}
-	return inside * 2 >= all && (c->optimizer_runs >= LEAST_STEPS ||
-				     starts[n - 1] - starts[0] >= LEAST_NS * (int64_t)(n - 1));
+	return most * 4 > all * 3;
 }
 
 /* Where looks part the rounds, one may be missed: most have as many calls as the median, or last as
@@ -429,13 +467,17 @@ static size_t join_parts(calls *c, int64_t *starts, size_t n)
 /* Starts of the rounds of a loop at the depth looked at; 0 when there is none. */
 static size_t starts_by(calls *c, places by, int64_t *starts)
 {
-	visits v[LINES_MAX];
+	visits v[LINES_MAX], *mark;
 	size_t seen = count_visits(c, by, v);
-	const visits *mark = marker(c, v, seen);
-	size_t n = mark ? starts_of(c, by, mark->place, starts) : 0;
-	if (by == BY_CALLEE && n)
-		n = join_parts(c, starts, n);
-	return n >= LEAST_STEPS && plausible(c, starts, n) ? n : 0;
+	while ((mark = marker(c, v, seen))) {
+		size_t n = starts_of(c, by, mark->place, starts);
+		if (by == BY_CALLEE)
+			n = join_parts(c, starts, n);
+		if (n >= LEAST_STEPS && plausible(c, starts, n) && !one_round_has_all(c, starts, n))
+			return n;
+		mark->n = 0;
+	}
+	return 0;
 }
 
 /* Of the outermost loop that can be steps. What a single line calls says less than an optimizer. */
@@ -572,6 +614,47 @@ TEST(a_loop_of_microseconds_is_no_step)
 	}
 	assay_loop_steps(run);
 	CHECK_EQ(run->part.t.step.n, 0);
+	assay_run_free(run);
+	return 0;
+}
+
+/* Rounds of a function that prepares, works and reports, one of which has nearly all calls. */
+static size_t steps_with_one_of(int inner)
+{
+	assay_run *run = assay_run_new();
+	int64_t now = 0;
+	for (int round = 0; round < 4; round++) {
+		hand_call(run, now += 1000000, 20, "prepare.py");
+		for (int i = 0; i < (round == 2 ? inner : 3); i++)
+			hand_call(run, now += 1000000, 30, "step.py");
+	}
+	assay_loop_steps(run);
+	size_t n = run->part.t.step.n;
+	assay_run_free(run);
+	return n;
+}
+
+TEST(rounds_of_which_one_has_all_calls_are_no_steps)
+{
+	CHECK_EQ(steps_with_one_of(200), 0);
+	CHECK_EQ(steps_with_one_of(6), 4);
+	return 0;
+}
+
+TEST(a_short_loop_before_the_steps_does_not_hide_them)
+{
+	assay_run *run = assay_run_new();
+	int64_t now = 0;
+	for (int batch = 0; batch < 4; batch++) {
+		hand_call(run, now += 1000000, 10, "random.py");
+		hand_call(run, now += 1000000, 11, "random.py");
+	}
+	for (int step = 0; step < 20; step++) {
+		hand_call(run, now += 1000000, 30, "model.py");
+		hand_call(run, now += 1000000, 31, "model.py");
+	}
+	assay_loop_steps(run);
+	CHECK_EQ(run->part.t.step.n, 20);
 	assay_run_free(run);
 	return 0;
 }
