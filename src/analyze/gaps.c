@@ -45,7 +45,8 @@ struct splitter {
 	const assay_run *run;
 	assay_lane **lane; /* by track: its own way through f->hosts; NULL until asked for */
 	uint32_t device;   /* of the gap at hand */
-	uint32_t resumed;  /* stack of the launch that ends it */
+	uint32_t resumed;  /* stack of the launch that ends it, or of the task that an event loop
+			      launched it from */
 	assay_arena arena;
 	bool keeps_lines;
 	assay_vec(struct at_line) lines; /* of the block */
@@ -306,6 +307,8 @@ static void split_stretch(struct splitter *f, int64_t from, int64_t to, uint32_t
 	all.dur = to - back;
 	add_stretch(f, s, ASSAY_WHY_LAUNCH_LATENCY, all);
 	f->resumed = assay_call_stack(t, launch);
+	if (f->f->sights)
+		f->resumed = assay_sights_task(f->f->sights, f->resumed);
 	split_host(f, t->host.track[launch], ASSAY_NO_ROW, from, call, s);
 }
 

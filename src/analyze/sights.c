@@ -474,6 +474,15 @@ bool assay_sights_in_loop(const assay_sights *s, uint32_t stack)
 	return stack != ASSAY_NO_ROW && s->in_loop[stack];
 }
 
+uint32_t assay_sights_task(const assay_sights *s, uint32_t stack)
+{
+	const uint32_t *caller = s->run->part.t.stack.caller;
+	for (uint32_t at = stack; at != ASSAY_NO_ROW; at = caller[at])
+		if (assay_sights_in_loop(s, caller[at]))
+			return at;
+	return stack;
+}
+
 assay_sights *assay_sights_new(const assay_run *run)
 {
 	const assay_tables *t = &run->part.t;
@@ -719,6 +728,10 @@ TEST(an_event_loop_says_nothing_until_it_runs_the_program)
 	CHECK(assay_sights_in_loop(s, loop) && assay_sights_in_loop(s, waits));
 	CHECK(!assay_sights_in_loop(s, main) && !assay_sights_in_loop(s, runs));
 	CHECK(!assay_sights_in_loop(s, inner) && !assay_sights_in_loop(s, ASSAY_NO_ROW));
+	CHECK_EQ(assay_sights_task(s, inner), runs);
+	CHECK_EQ(assay_sights_task(s, runs), runs);
+	CHECK_EQ(assay_sights_task(s, main), main);
+	CHECK_EQ(assay_sights_task(s, ASSAY_NO_ROW), ASSAY_NO_ROW);
 	assay_sights_free(s);
 	assay_run_free(run);
 	return 0;

@@ -29,6 +29,9 @@ uint32_t assay_sights_awaited(const assay_sights *s, uint32_t track, int64_t now
 /* Is a stack of an event loop that runs nothing of the program? What started the loop says nothing
  * of what it waits for. */
 bool assay_sights_in_loop(const assay_sights *s, uint32_t stack);
+/* What an event loop calls on the way to a stack: the task or callback that it went on with, which
+ * is what waited. The stack itself where no loop is. */
+uint32_t assay_sights_task(const assay_sights *s, uint32_t stack);
 
 /* Was the thread without a processor at an instant inside a row of host? Either way out->until is
  * when that may change. */
