@@ -56,6 +56,10 @@ const char *assay_device_words(assay_run *run, uint32_t row);
 /* metric: the figures of the run, each measured, estimated or unknown. Needs all of the above. */
 void assay_metrics(assay_run *run, const assay_report_opts *opts, const assay_window *w);
 
+/* What telemetry says of how busy the devices were, percent: the mean of samples in [from, to);
+ * *samples: how many there are. */
+double assay_telemetry_busy(assay_run *run, int64_t from, int64_t to, size_t *samples);
+
 /* budget: seconds per step by kind of waste. Needs metric. */
 void assay_budget(assay_run *run, const assay_window *w);
 
@@ -68,7 +72,7 @@ void assay_operators(assay_run *run);
 /* issue counts: overlaps on a stream, work that begins before its launch. Needs launch. */
 void assay_count_disorder(assay_run *run, const assay_order *order);
 /* Warnings: telemetry that disagrees with what was measured, launches and ranks that are missing.
- * Needs metric. */
+ * Needs gap. */
 void assay_checks(assay_run *run);
 /* Warns where a device failed while the program used it; assay_checks() does, too. */
 void assay_check_failures(assay_run *run);

@@ -368,6 +368,25 @@ static bool series(const assay_run *run, const struct telemetry *of, const char 
 	return n > 0;
 }
 
+double assay_telemetry_busy(assay_run *run, int64_t from, int64_t to, size_t *samples)
+{
+	const assay_counter_table *c = &run->part.t.counter;
+	assay_sid id = assay_pool_find(&run->part.strings, ASSAY_S("util_pct"));
+	struct telemetry of = used_gpus(run);
+	double sum = 0;
+	*samples = 0;
+	for (size_t i = 0; id && i < c->n; i++)
+		if (c->name[i] == id && c->ts[i] >= from && c->ts[i] < to &&
+		    c->track[i] != ASSAY_NO_ROW &&
+		    run->part.t.track.kind[c->track[i]] == ASSAY_TRACK_TELEMETRY &&
+		    is_used(&of, run, c->track[i])) {
+			sum += c->value[i];
+			++*samples;
+		}
+	assay_vec_free(&of.used);
+	return *samples ? sum / (double)*samples : 0;
+}
+
 /* The allocators' own accounts, when traces have memory events. */
 static bool allocator_peak(const assay_run *run, int64_t *peak)
 {
