@@ -44,21 +44,6 @@ static bool is_small(const struct search *s, uint32_t gpu)
 	       !passes_time(assay_text(s->run, s->g->name[gpu]));
 }
 
-/* What findings about compute report of a kernel: judged by its name, or as part of its call. */
-static const int64_t *reported_already(const assay_run *run, assay_arena *a)
-{
-	const assay_tables *t = &run->part.t;
-	int64_t *reported = assay_alloc(a, (t->gpu.n + 1) * sizeof *reported);
-	for (uint32_t i = 0; i < t->lone_kernel.n; i++)
-		reported[t->lone_kernel.gpu[i]] += t->lone_kernel.needless[i];
-	for (uint32_t i = 0; i < t->call_part.n; i++) {
-		uint32_t gpu = t->op_call.gpu[t->call_part.call[i]];
-		if (gpu != ASSAY_NO_ROW)
-			reported[gpu] += t->call_part.unfused[i] + t->call_part.precision[i];
-	}
-	return reported;
-}
-
 static void take(struct search *s, uint32_t gpu)
 {
 	int64_t dur = s->g->dur[gpu],
@@ -153,7 +138,7 @@ static void find_grids(assay_run *run, const assay_find_ctx *c)
 			   .w = c->w,
 			   .grids = assay_grids_of(run, c->scratch),
 			   .units = assay_device_units(run, t->device_time.device[c->w->device]),
-			   .reported = reported_already(run, c->scratch),
+			   .reported = assay_reported_of_work(run, c->scratch),
 			   .dur = assay_alloc(c->scratch, (t->gpu.n + 1) * sizeof *s.dur)};
 	if (s.units) {
 		memset(s.dur, 0xff, t->gpu.n * sizeof *s.dur);

@@ -1,11 +1,14 @@
 /* Work on the device that is heavy by its nature, and often more than is wanted: sorting, many
  * passes over all keys where the largest few or a bucket for each would do; sums at indices, where
- * equal indices wait for each other. */
+ * equal indices wait for each other; kernels that compute nothing and move what stood somewhere
+ * already. */
 #include "analyze/finding.h"
+#include "analyze/idle_lines.h"
 #include "analyze/own_frames.h"
 #include "base/fmt.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "names/roles.h"
 
 enum { NAMES = 10 };
 
@@ -14,6 +17,7 @@ struct family {
 	const char *name[NAMES]; /* parts of names: CUB, Thrust, rocPRIM, PyTorch, XLA */
 	double least;            /* of the time, to speak of it */
 	double goes;             /* of it where less is wanted */
+	unsigned roles;          /* 1 << assay_role: kernels of these, whatever their names */
 };
 
 static const struct family families[] = {
@@ -25,7 +29,8 @@ static const struct family families[] = {
 	 {"RadixSort", "radix_sort", "MergeSort", "merge_sort", "SegmentedSort", "bitonicSort",
 	  "block_sort", "fill_reverse_indices"},
 	 0.05,
-	 0.8},
+	 0.8,
+	 0},
 	/* how often indices are equal is not recorded: half, and no claim that it is less */
 	{"index_sums",
 	 "sums at indices, where equal indices wait for each other, take",
@@ -34,18 +39,50 @@ static const struct family families[] = {
 	  "embedding_backward", "compute_grad_weight", "kernelHistogram", "ReduceAdd",
 	  "scatter_add", "ScatterAdd", "scatter_fusion"},
 	 0.25,
-	 0.5},
+	 0.5,
+	 0},
+	{"joined_data",
+	 "putting tensors together, or an edge around them, takes",
+	 "a buffer that is made once, into which only what is new is written (a cache of fixed length and index_copy_ or a slice, out=); what grows step by step is copied as a whole each time",
+	 {NULL},
+	 0.1,
+	 1,
+	 1u << ASSAY_ROLE_JOIN},
+	{"filled_data",
+	 "setting memory to one value takes",
+	 "buffers that are made once; torch.empty where all of it is written anyway; zero_grad(set_to_none=True)",
+	 {NULL},
+	 0.1,
+	 1,
+	 1u << ASSAY_ROLE_FILL},
+	{"copied_data",
+	 "copies of data that stands on the device already take",
+	 "views in place of clone(), contiguous(), roll and flip; results written where they are wanted (out=)",
+	 {NULL},
+	 0.1,
+	 1,
+	 1u << ASSAY_ROLE_COPY},
+	/* which rows are wanted is the program's business: half, as of sums */
+	{"gathered_data",
+	 "copying rows or elements by their indices takes",
+	 "data in the order in which it is read, so that slices do; the gather in one kernel with what uses it (torch.compile, sparse products of PyG or DGL); fewer and narrower rows",
+	 {NULL},
+	 0.25,
+	 0.5,
+	 1u << ASSAY_ROLE_GATHER | 1u << ASSAY_ROLE_LOOK_UP},
 };
 
 struct heavy {
 	int64_t *dur;   /* by row of gpu: 0 where it is of the family, else as it was */
 	int64_t time;   /* ns of the window */
 	uint64_t count; /* kernels */
-	uint32_t most;  /* row of gpu: the longest */
+	uint32_t most;  /* row of gpu: the longest of the line that takes most */
 };
 
 static bool is_of(const struct family *y, assay_str name)
 {
+	if (y->roles >> assay_role_of_kernel(name) & 1)
+		return true;
 	for (size_t i = 0; i < NAMES && y->name[i]; i++)
 		if (assay_str_find(name, y->name[i]) >= 0)
 			return true;
@@ -58,47 +95,87 @@ static const uint8_t *families_of_names(const assay_run *run, assay_arena *a)
 	const assay_kernel_table *k = &run->part.t.kernel;
 	uint8_t *of = assay_alloc(a, run->part.strings.str.n + 1), any = 0;
 	for (size_t i = 0; i < k->n; i++)
-		for (uint8_t y = 0; y < ASSAY_COUNT_OF(families); y++)
+		for (uint8_t y = 0; y < ASSAY_COUNT_OF(families) && !of[k->name[i]]; y++)
 			if (is_of(&families[y], assay_text(run, k->name[i])))
 				of[k->name[i]] = any = (uint8_t)(y + 1);
 	return any ? of : NULL;
 }
 
+/* Of one line of the program; of one name where lines are not known. */
+struct line {
+	int64_t time;
+	uint32_t longest; /* row of gpu */
+};
+
+struct lines {
+	assay_map of; /* key -> line */
+	assay_vec(struct line) line;
+};
+
+static void add_to_line(struct lines *l, const assay_tables *t, uint32_t gpu)
+{
+	uint32_t own = assay_own_call(t, assay_call_stack(t, t->launch.host[gpu]));
+	uint64_t key =
+		own != ASSAY_NO_ROW ? assay_line_key(t, own) : (uint64_t)1 << 63 | t->gpu.name[gpu];
+	uint32_t *slot = assay_map_at(&l->of, key);
+	if (*slot == ASSAY_MAP_ABSENT) {
+		*slot = (uint32_t)l->line.n;
+		*assay_push(&l->line) = (struct line){0, gpu};
+	}
+	struct line *at = &l->line.p[*slot];
+	at->time += t->gpu.dur[gpu];
+	at->longest = t->gpu.dur[gpu] > t->gpu.dur[at->longest] ? gpu : at->longest;
+}
+
+static uint32_t of_main_line(const struct lines *l)
+{
+	size_t most = 0;
+	for (size_t i = 1; i < l->line.n; i++)
+		most = l->line.p[i].time > l->line.p[most].time ? i : most;
+	return l->line.n ? l->line.p[most].longest : ASSAY_NO_ROW;
+}
+
+/* reported: what other findings say of work (assay_reported_of_work). */
 static struct heavy measure(const assay_run *run, const assay_find_ctx *c, const uint8_t *of_name,
-			    uint8_t family)
+			    const int64_t *reported, uint8_t family)
 {
 	const assay_gpu_table *g = &run->part.t.gpu;
 	const assay_order_device *d = &c->order->device.p[c->w->device];
-	struct heavy s = {.dur = assay_alloc(c->scratch, (g->n + 1) * sizeof *s.dur),
-			  .most = ASSAY_NO_ROW};
+	struct heavy s = {.dur = assay_alloc(c->scratch, (g->n + 1) * sizeof *s.dur)};
+	struct lines lines = {.of = {0}};
 	memset(s.dur, 0xff, g->n * sizeof *s.dur);
 	for (size_t i = d->first; i < d->first + d->n; i++) {
 		uint32_t r = c->order->row[i];
 		if (of_name[g->name[r]] != family || g->ts[r] < c->w->from ||
-		    g->ts[r] >= c->w->to || g->dur[r] <= 0)
+		    g->ts[r] >= c->w->to || g->dur[r] <= 0 || reported[r] * 2 > g->dur[r])
 			continue;
 		s.dur[r] = 0;
 		s.time += g->dur[r];
 		s.count++;
-		s.most = s.most == ASSAY_NO_ROW || g->dur[r] > g->dur[s.most] ? r : s.most;
+		add_to_line(&lines, &run->part.t, r);
 	}
+	s.most = of_main_line(&lines);
+	assay_map_free(&lines.of);
+	assay_vec_free(&lines.line);
 	return s;
 }
 
 static void find_family(assay_run *run, const assay_find_ctx *c, const uint8_t *of_name,
-			uint8_t family)
+			const int64_t *reported, uint8_t family)
 {
 	const struct family *y = &families[family - 1];
 	assay_per_step each = assay_per_step_of(c, false);
 	char count[ASSAY_FMT];
 	double share;
-	struct heavy s = measure(run, c, of_name, family);
+	struct heavy s = measure(run, c, of_name, reported, family);
 	if ((double)s.time < y->least * (double)c->whole)
 		return;
 	assay_found f = {.id = y->id, .total = s.time, .confidence = 0.6, .most = s.time};
 	bool known = assay_find_shorter(c, s.dur, INT64_MAX, &share);
 	double saved = y->goes * (known ? share * (double)c->whole : (double)s.time);
-	f.saved = saved > 1 ? (int64_t)saved : 1;
+	if (saved < assay_worth_saying * (double)c->whole)
+		return;
+	f.saved = (int64_t)saved;
 	f.replayed = known;
 	f.least = ASSAY_WORTH_UNKNOWN; /* all of it may be needed */
 	f.text = assay_printf(c->scratch, "%s %s", y->text, assay_share_words(c, f.total));
@@ -116,33 +193,45 @@ static void find_heavy(assay_run *run, const assay_find_ctx *c)
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !c->order)
 		return;
 	const uint8_t *of_name = families_of_names(run, c->scratch);
+	const int64_t *reported = of_name ? assay_reported_of_work(run, c->scratch) : NULL;
 	for (uint8_t y = 1; of_name && y <= ASSAY_COUNT_OF(families); y++)
-		find_family(run, c, of_name, y);
+		find_family(run, c, of_name, reported, y);
 }
 
 const assay_finder assay_find_heavy = {.id = "heavy", .find = find_heavy};
 
 TEST(heavy_kernels_are_told_by_their_names)
 {
-	static const char *const names[ASSAY_COUNT_OF(families)][4] = {
-		{"void at_cuda_detail::cub::detail::radix_sort::DeviceSegmentedRadixSortKernel<x>",
-		 "void cub::DeviceRadixSortOnesweepKernel<y>",
-		 "void rocprim::detail::radix_sort_block_sort<z>",
-		 "at::native::bitonicSortKVInPlace<2, -1, 16>"},
-		{"void at::native::indexFuncLargeIndex<float, long, unsigned int, 2, 2, -2, true>",
-		 "void at::native::indexing_backward_kernel<float, 4>",
-		 "void at::native::_scatter_gather_elementwise_kernel<128, 8, at::native::ReduceAdd>",
-		 "input_scatter_fusion_3"}};
-	static const char *const others[] = {
-		"at::native::sbtopk::gatherTopK<float>", "nvjet_sm90_tst_256x128_64x4",
-		"void at::native::_scatter_gather_elementwise_kernel<128, 8, TensorAssign>",
-		"void at::native::vectorized_gather_kernel<16, long>"};
-	for (size_t y = 0; y < ASSAY_COUNT_OF(families); y++) {
-		for (size_t i = 0; i < 4; i++)
-			CHECK(is_of(&families[y], assay_str_of(names[y][i])) &&
-			      !is_of(&families[1 - y], assay_str_of(names[y][i])) &&
-			      !is_of(&families[y], assay_str_of(others[i])));
-	}
+	static const struct {
+		const char *id, *name;
+	} cases[] = {
+		{"sorting",
+		 "void at_cuda_detail::cub::detail::radix_sort::DeviceSegmentedRadixSortKernel<x>"},
+		{"sorting", "void cub::DeviceRadixSortOnesweepKernel<y>"},
+		{"sorting", "void rocprim::detail::radix_sort_block_sort<z>"},
+		{"sorting", "at::native::bitonicSortKVInPlace<2, -1, 16>"},
+		{"index_sums",
+		 "void at::native::indexFuncLargeIndex<float, long, unsigned int, 2, 2, -2, true>"},
+		{"index_sums", "void at::native::indexing_backward_kernel<float, 4>"},
+		{"index_sums",
+		 "void at::native::_scatter_gather_elementwise_kernel<128, 8, at::native::ReduceAdd>"},
+		{"index_sums", "input_scatter_fusion_3"},
+		{"joined_data",
+		 "void at::native::CatArrayBatchedCopy<OpaqueType<2u>, unsigned, 4>"},
+		{"filled_data",
+		 "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>"},
+		{"filled_data", "Memset (Device)"},
+		{"copied_data",
+		 "void at::native::vectorized_elementwise_kernel<4, direct_copy_kernel_cuda>"},
+		{"gathered_data", "void at::native::vectorized_gather_kernel<16, long>"},
+		{NULL, "at::native::sbtopk::gatherTopK<float>"},
+		{NULL, "nvjet_sm90_tst_256x128_64x4"},
+		{NULL, "void at::native::_scatter_gather_elementwise_kernel<128, 8, TensorAssign>"},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++)
+		for (size_t y = 0; y < ASSAY_COUNT_OF(families); y++)
+			CHECK_EQ(is_of(&families[y], assay_str_of(cases[i].name)),
+				 cases[i].id && !strcmp(cases[i].id, families[y].id));
 	return 0;
 }
 
@@ -161,9 +250,13 @@ TEST(the_window_counts_its_sorts)
 		run->part.t.kernel.name[k] = run->part.t.gpu.name[i];
 	}
 	assay_order_build(&order, run);
-	struct heavy s = measure(run, &c, families_of_names(run, &scratch), 1);
+	int64_t reported[5] = {0};
+	struct heavy s = measure(run, &c, families_of_names(run, &scratch), reported, 1);
 	CHECK(s.count == 2 && s.time == 31 + 33 && s.most == 3);
 	CHECK(s.dur[1] == 0 && s.dur[2] == -1);
+	reported[3] = 33; /* by another finding */
+	s = measure(run, &c, families_of_names(run, &scratch), reported, 1);
+	CHECK(s.count == 1 && s.time == 31 && s.most == 1);
 	assay_order_free(&order);
 	assay_arena_free(&scratch);
 	assay_run_free(run);

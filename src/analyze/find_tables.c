@@ -180,6 +180,9 @@ static void tell(const struct search *s)
 		assay_fmt_time(sums, s->summed / each.steps),
 		assay_fmt_time(passes, updates(s) / each.steps));
 	assay_finding_add(c, &f);
+	assay_found *fills = assay_found_with_id(c, "filled_data");
+	if (fills && fills->total < 2 * s->filled)
+		fills->follows = id;
 }
 
 /* Rows that are added up are read and written: where that takes as long as the zeros, they are no

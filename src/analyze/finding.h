@@ -45,6 +45,10 @@ void assay_where_in_stack(const assay_run *run, uint32_t stack, assay_where *whe
 void assay_where_of_work(const assay_run *run, const assay_find_ctx *c, uint32_t gpu,
 			 assay_where *where);
 
+/* By row of gpu: ns that findings about operators and kernels report as needless: judged by its
+ * name, or as part of its call. */
+const int64_t *assay_reported_of_work(const assay_run *run, assay_arena *a);
+
 typedef struct assay_span {
 	int64_t from, to;
 } assay_span;
@@ -130,8 +134,9 @@ extern const assay_finder assay_find_late;       /* what a rank does that others
 extern const assay_finder assay_find_ranks;      /* a rank that the others wait for */
 extern const assay_finder assay_find_slow_links; /* collectives far below what the links give */
 extern const assay_finder assay_find_shared;     /* a device that others use too */
-extern const assay_finder assay_find_heavy;      /* sorting and sums at indices */
+extern const assay_finder assay_find_heavy;      /* sorting, sums at indices, moving data */
 extern const assay_finder assay_find_grids;      /* kernels too small for the device */
+extern const assay_finder assay_find_blocks;     /* blocks too small for the device */
 extern const assay_finder assay_find_detours;    /* work that only a library wants */
 extern const assay_finder assay_find_trials;     /* kernels that are run to see their time */
 extern const assay_finder assay_find_missing;    /* what was not recorded */

@@ -19,8 +19,8 @@ static const assay_finder *const finders[] = {
 	&assay_find_busy,     &assay_find_streams, &assay_find_compute,    &assay_find_optimizer,
 	&assay_find_late,     &assay_find_ranks,   &assay_find_slow_links, &assay_find_shared,
 	&assay_find_launches, &assay_find_modes,   &assay_find_heavy,      &assay_find_grids,
-	&assay_find_one_hot,  &assay_find_tables,  &assay_find_detours,    &assay_find_trials,
-	&assay_find_graphs,   &assay_find_sends,   &assay_find_missing,
+	&assay_find_blocks,   &assay_find_one_hot, &assay_find_tables,     &assay_find_detours,
+	&assay_find_trials,   &assay_find_graphs,  &assay_find_sends,      &assay_find_missing,
 };
 
 enum { STEADY_STEPS = 3 }; /* fewer say nothing of every step */
@@ -78,6 +78,20 @@ void assay_where_of_work(const assay_run *run, const assay_find_ctx *c, uint32_t
 		assay_where_in_stack(run, own, where);
 	else
 		assay_own_line_of_work(run, c, gpu, where);
+}
+
+const int64_t *assay_reported_of_work(const assay_run *run, assay_arena *a)
+{
+	const assay_tables *t = &run->part.t;
+	int64_t *reported = assay_alloc(a, (t->gpu.n + 1) * sizeof *reported);
+	for (uint32_t i = 0; i < t->lone_kernel.n; i++)
+		reported[t->lone_kernel.gpu[i]] += t->lone_kernel.needless[i];
+	for (uint32_t i = 0; i < t->call_part.n; i++) {
+		uint32_t gpu = t->op_call.gpu[t->call_part.call[i]];
+		if (gpu != ASSAY_NO_ROW)
+			reported[gpu] += t->call_part.unfused[i] + t->call_part.precision[i];
+	}
+	return reported;
 }
 
 void assay_finding_add(const assay_find_ctx *c, const assay_found *f)

@@ -23,17 +23,34 @@ static bool is_log_softmax(assay_str name)
 	return assay_str_is(assay_str_trim(assay_str_cut(&rest, ',')), "true");
 }
 
-/* Inductor names a kernel after the operators in it, then a number: nothing but the cast. */
-static bool is_compiled_cast(assay_str name)
+/* Inductor names a kernel after the operators in it, then a number: nothing but this one. */
+static assay_role role_of_compiled(assay_str name)
 {
-	static const char start[] = "triton_poi_fused__to_copy_";
-	return assay_str_starts(name, start) && strlen(start) + assay_digits_last(name) == name.n;
+	static const struct {
+		const char *start;
+		assay_role role;
+	} alone[] = {
+		{"triton_poi_fused__to_copy_", ASSAY_ROLE_CAST},
+		{"triton_poi_fused_cat_", ASSAY_ROLE_JOIN},
+		{"triton_poi_fused_stack_", ASSAY_ROLE_JOIN},
+		{"triton_poi_fused_constant_pad_nd_", ASSAY_ROLE_JOIN},
+		{"triton_poi_fused_clone_", ASSAY_ROLE_COPY},
+		{"triton_poi_fused_copy_", ASSAY_ROLE_COPY},
+		{"triton_poi_fused_index_", ASSAY_ROLE_GATHER},
+		{"triton_poi_fused_embedding_", ASSAY_ROLE_LOOK_UP},
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(alone); i++)
+		if (assay_str_starts(name, alone[i].start) &&
+		    strlen(alone[i].start) + assay_digits_last(name) == name.n)
+			return alone[i].role;
+	return ASSAY_ROLE_NONE;
 }
 
 assay_role assay_role_of_kernel(assay_str name)
 {
-	if (is_compiled_cast(name))
-		return ASSAY_ROLE_CAST;
+	assay_role compiled = role_of_compiled(name);
+	if (compiled)
+		return compiled;
 	for (size_t i = 0; i < ASSAY_COUNT_OF(roles); i++)
 		if (assay_str_find_nocase(name, roles[i].word) >= 0 &&
 		    (!roles[i].and || assay_str_find_nocase(name, roles[i].and) >= 0))
@@ -71,7 +88,16 @@ TEST(kernel_names_tell_softmax_casts_and_updates)
 		{"void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&), at::native::memory::LoadWithCast<1> >",
 		 ASSAY_ROLE_CAST},
 		{"void at::native::vectorized_elementwise_kernel<4, at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>",
+		 ASSAY_ROLE_COPY},
+		{"void at::native::(anonymous namespace)::CatArrayBatchedCopy<at::native::(anonymous namespace)::OpaqueType<2u>, unsigned int, 4, 64, 64>",
+		 ASSAY_ROLE_JOIN},
+		{"void at::native::index_elementwise_kernel<128, 4, at::native::gpu_index_kernel<at::native::index_kernel_impl<at::native::OpaqueType<2>>>>",
+		 ASSAY_ROLE_GATHER},
+		{"void at::native::index_elementwise_kernel<128, 4, at::native::gpu_index_kernel<at::native::index_put_kernel_impl<at::native::OpaqueType<2>>>>",
 		 ASSAY_ROLE_NONE},
+		{"triton_poi_fused_cat_3", ASSAY_ROLE_JOIN},
+		{"triton_poi_fused_cat_mul_3", ASSAY_ROLE_NONE},
+		{"loop_concatenate_fusion_2", ASSAY_ROLE_NONE},
 		{"void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)>",
 		 ASSAY_ROLE_LAYOUT},
 		{"triton_poi_fused__to_copy_12", ASSAY_ROLE_CAST},

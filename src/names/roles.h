@@ -17,6 +17,9 @@ typedef enum assay_role {
 	ASSAY_ROLE_LOOK_UP,      /* rows of a table */
 	ASSAY_ROLE_ONES,         /* one value into places of a tensor, as one_hot does */
 	ASSAY_ROLE_FILL,         /* one value into all of it */
+	ASSAY_ROLE_JOIN,         /* several tensors into one, or one with an edge around it */
+	ASSAY_ROLE_COPY,         /* as it is */
+	ASSAY_ROLE_GATHER,       /* elements at indices */
 } assay_role;
 
 assay_role assay_role_of_kernel(assay_str name);

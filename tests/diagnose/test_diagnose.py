@@ -361,6 +361,43 @@ def upcasts(rng):
     return body
 
 
+CAT = "void at::native::(anonymous namespace)::CatArrayBatchedCopy<at::native::(anonymous namespace)::OpaqueType<2u>, unsigned int, 4, 64, 64>"
+FILL = ELEMENTWISE.format("at::native::FillFunctor<float>")
+SUMS = "void at::native::(anonymous namespace)::compute_grad_weight<float, long>"
+SGD = ("void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous namespace)::TensorListMetadata<2>, "
+       "at::native::(anonymous namespace)::BinaryOpListAlphaFunctor<float, 2, 2, 0>, std::plus<float>, float>")
+
+
+def grown_cache(rng):
+    """What each layer remembers is copied as a whole for one row more, or written into its place."""
+    layers, kernel = rng.randint(8, 30), rng.randint(30, 120) * 1000
+    copy = int(kernel * rng.uniform(1, 6))
+
+    def body(m, bad):
+        for _ in range(layers):
+            m.op("mm", kernel)
+            m.launch(CAT if bad else "void at::native::index_copy_kernel", copy if bad else 2000)
+            m.op("mm", kernel)
+    return body
+
+
+def dense_table(rng):
+    """A table is set to zero, by as many kernels as it needs, and updated, for a few rows."""
+    p, pieces = usual(rng), rng.randint(1, 4)
+    zeros, update = int(busy(p) * rng.uniform(0.1, 0.3)), rng.uniform(3, 3.9)
+
+    def body(m, bad):
+        m.launch("void at::native::vectorized_gather_kernel<16, long>", 30000)
+        model(m, p)
+        for _ in range(pieces if bad else 0):
+            m.launch(FILL, zeros // pieces)
+        m.launch("void at_cuda_detail::cub::DeviceRadixSortOnesweepKernel", 9000)
+        m.launch(SUMS, zeros // 6)
+        for _ in range(10 if bad else 0):
+            m.launch(SGD, int(zeros * update / 10))
+    return body
+
+
 CONVOLUTION = {"Concrete Inputs": ["", "", "", "[1, 1]", "[1, 1]", "[1, 1]", "False", "[0, 0]", "1"],
                "Input type": ["c10::Half", "c10::Half", "", "ScalarList", "ScalarList", "ScalarList", "Scalar", "ScalarList", "Scalar"]}
 NORM = {"Concrete Inputs": ["", "", "", "", "", "", "", "True", "1e-05", "[True, True, True]"],
@@ -612,6 +649,8 @@ CLASSES = {
     "contention": (contention, ["contention", "other_process"], "process"),
     "unfused_chain": (unfused_chain, ["unfused_chain"], "elementwise|reduce|Memcpy DtoD"),
     "upcasts": (upcasts, ["cast_storm"], "one type to another"),
+    "grown_cache": (grown_cache, ["joined_data"], "CatArrayBatchedCopy"),
+    "dense_table": (dense_table, ["dense_gradient"], "gather_kernel"),
     "planes": (planes(False), ["layout_copies"], "nchwToNhwc|nhwcToNchw|batch_norm"),
     "planes_of_operators": (planes(True), ["layout_copies"], "nchwToNhwc|nhwcToNchw|batch_norm"),
     "launch_blocking": (launch_blocking, ["debug_mode"], "LAUNCH_BLOCKING"),
