@@ -64,20 +64,50 @@ static bool sends_a_bit(const assay_outer *o)
 	       o->what.bytes < o->what.count * (int64_t)ASSAY_SMALL_COPY;
 }
 
+static assay_str name_of(const assay_outers *s, size_t i)
+{
+	return assay_text(s->g->run, s->g->run->part.t.host.name[s->op.p[i].row]);
+}
+
+/* Who finds rows by a mask takes them out and puts them back: with all rows, up to the next product
+ * or read none of that is needed. */
+static void mark_indexing(assay_outers *s, size_t reader)
+{
+	static const char *const words[] = {"::index", "::gather", "::scatter", "::take"};
+	for (size_t i = reader + 1; i < s->op.n; i++) {
+		assay_outer *o = &s->op.p[i];
+		if (o->thread != s->op.p[reader].thread || o->blocks || o->what.product)
+			return;
+		for (size_t k = 0; k < ASSAY_COUNT_OF(words); k++)
+			o->goes |= !o->line && assay_str_find(name_of(s, i), words[k]) >= 0;
+	}
+}
+
 /* What is read with more than a value, as a size that work then has, leaves an operator of the
  * usual length behind. */
-static void mark_operators(assay_outers *s, assay_operators_kind kind)
+static void mark_reads(assay_outers *s)
 {
-	int64_t usual = kind == ASSAY_OPERATORS_READ ? assay_outers_usual(s) : 0;
+	int64_t usual = assay_outers_usual(s);
 	for (size_t i = 0; i < s->op.n; i++) {
 		assay_outer *o = &s->op.p[i];
-		o->goes = kind == ASSAY_OPERATORS_READ ? reads_back(o) : sends_a_bit(o);
-		o->keeps = o->goes && o->behind
-				   ? usual < (o->to - o->from) / 2 ? usual : (o->to - o->from) / 2
-				   : 0;
+		int64_t half = (o->to - o->from) / 2;
+		if (!reads_back(o))
+			continue;
+		o->goes = true;
+		if (assay_str_is(name_of(s, i), "aten::nonzero"))
+			mark_indexing(s, i);
+		else if (o->behind)
+			o->keeps = usual < half ? usual : half;
 	}
+	mark_makers(s);
+}
+
+static void mark_operators(assay_outers *s, assay_operators_kind kind)
+{
 	if (kind == ASSAY_OPERATORS_READ)
-		mark_makers(s);
+		mark_reads(s);
+	for (size_t i = 0; kind == ASSAY_OPERATORS_SEND_BIT && i < s->op.n; i++)
+		s->op.p[i].goes = sends_a_bit(&s->op.p[i]);
 }
 
 static int64_t gone_kernels(const assay_outers *s)

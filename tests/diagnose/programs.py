@@ -59,7 +59,7 @@ class Program(Machine):
         self.now += 9000
         ready = begin + 8000
         for name, dur in kernels:
-            ready = self.work("kernel", name, int(dur), 7, ready, grid=[64, 1, 1], block=[256, 1, 1])
+            ready = self.work("kernel", name, int(dur), 7, ready, grid=[1024, 1, 1], block=[256, 1, 1])
 
     def read(self):
         """One value to the host."""
@@ -353,13 +353,108 @@ def pieces(rng):
     return w, body, {"cast_storm": "none"}
 
 
-FAMILIES = {f.__name__: f for f in (chains, tensors, workers, masks, suppress, values, inline_loader, pieces)}
+def captures(rng):
+    """A graph is captured anew in every step, or launched again."""
+    w = world(rng)
+    kernels = [(KERNEL.format(rng.choice(POINTWISE)), rng.uniform(1500, 2 * w["mm"])) for _ in range(rng.randint(20, 120))]
+    instantiate = rng.uniform(3e3, 12e3) * len(kernels)
+
+    def body(m):
+        m.part("capture")
+        m.copy(1 << 18)
+        if not m.twin:
+            m.call("cudaStreamBeginCapture", 8000)
+            for name, _ in kernels:
+                begin = m.now
+                m.now += m.takes(w["before"])
+                m.call("cudaLaunchKernel", 3000)
+                m.now += m.takes(w["before"] / 2)
+                m.row("cpu_op", f"aten::{name[25:28]}", begin, m.now - begin)
+                m.way()
+            m.call("cudaStreamEndCapture", 20000)
+            m.call("cudaGraphInstantiate", m.takes(instantiate))
+        m.graph(kernels)
+        m.log()
+        if w["trains"]:
+            m.forward()
+    return w, body, {"graph_capture": "kept"}
+
+
+def metrics(rng):
+    """Each sample of a batch is scored by itself, and the score read; or all at once."""
+    w = world(rng)
+    samples, ops, tiny = rng.randint(24, 128), rng.sample(POINTWISE, rng.randint(1, 4)), rng.uniform(1500, 3000)
+
+    def body(m):
+        m.forward()
+        m.part("scores")
+        for i in range(1 if m.twin else samples):
+            for name in ops:
+                m.pointwise(name, max(tiny, tiny / 20 * samples if m.twin else 0))
+            m.aten("sum", 3000, "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, sum_functor>>")
+            m.read()
+            m.way()
+        m.backward()
+        m.update()
+    return w, body, {"host_sync": "batched"}
+
+
+def nonzeros(rng):
+    """Rows are found by nonzero, then taken and put back; or all are computed."""
+    w = world(rng)
+    tiny = rng.uniform(1500, 6000)
+
+    def body(m):
+        for i in range(w["layers"]):
+            m.part("layer", i)
+            m.aten("mm", w["mm"], "nvjet_sm90_tst_128x128_64x4_1x2_h_bz_coopA_NNT")
+            m.part("rows", i)
+            m.pointwise("gt", tiny)
+            if not m.twin:
+                begin = m.now
+                m.now += 4000
+                m.launch("void at_cuda_detail::cub::DeviceReduceSingleTileKernel<int>", 2500)
+                m.now += 2000
+                m.copy(8, to="DtoH", wait=True)
+                m.launch("void at_cuda_detail::cub::DeviceSelectSweepKernel<int>", 2500)
+                m.now += 3000
+                m.row("cpu_op", "aten::nonzero", begin, m.now - begin)
+                m.way()
+                m.aten("index_select", tiny / 2, "void at::native::vectorized_gather_kernel<16, long>")
+            m.pointwise("tanh", tiny)
+            if not m.twin:
+                m.aten("index_copy_", tiny / 2, "void at::native::index_copy_kernel<float>")
+        m.backward()
+        m.update()
+        m.log()
+    return w, body, {"host_sync": "all"}
+
+
+def produced(rng):
+    """Batches come from a thread that others feed, by a queue, or are ready."""
+    w = world(rng)
+    step_now = (w["layers"] * (4 if w["trains"] else 1.5)) * max(w["mm"] * 1.2, 1.5 * w["before"] + w["way"] + 4000)
+    wait, own = step_now * rng.uniform(0.3, 2), step_now * rng.uniform(0.01, 0.1)
+
+    def body(m):
+        m.part("queue")
+        begin, slow = m.now, m.noise.random() < 0.6
+        m.now += (m.takes(wait) if slow and not m.twin else 0) + m.takes(own)
+        m.row("user_annotation", "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", begin, m.now - begin)
+        m.copy(1 << 20)
+        m.usual()
+        m.read()
+    return w, body, {"host_data": "ready"}
+
+
+FAMILIES = {f.__name__: f for f in (chains, tensors, workers, masks, suppress, values, inline_loader, pieces,
+                                     captures, metrics, nonzeros, produced)}
 
 
 def run(family, seed, twin):
     w, body, _ = FAMILIES[family](random.Random(f"{family} {seed}"))
     m = Program(f"{family} {seed}", twin, w)
-    for i in range(STEPS if family != "workers" else 4 * STEPS):
+    for i in range(STEPS if family not in ("workers", "produced") else 4 * STEPS):
         m.step(i, body)
     return m.period(), m.trace()
 

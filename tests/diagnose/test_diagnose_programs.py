@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import programs
 import tap
 
-ROUNDS = 8
+ROUNDS = 6
 
 
 def report(text, directory):
