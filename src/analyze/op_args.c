@@ -239,6 +239,11 @@ bool assay_arg_number(const assay_op_args *args, int i, double *out)
 	return v.n && assay_str_f64(v, out);
 }
 
+bool assay_arg_has_value(const assay_op_args *args, int i)
+{
+	return value_of(args, i).n > 0;
+}
+
 bool assay_arg_flag(const assay_op_args *args, int i, bool otherwise)
 {
 	assay_str v = value_of(args, i);

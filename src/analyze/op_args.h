@@ -56,6 +56,9 @@ typedef struct assay_op_args {
 /* From the members of host.args; false when shapes were not recorded. Everything lives in a. */
 bool assay_op_args_parse(assay_op_args *out, assay_arena *a, assay_str members);
 
+/* Is there a number, list or flag in words? None is in older recordings. */
+bool assay_arg_has_value(const assay_op_args *args, int i);
+
 /* The tensor at index i, NULL when there is none there (i may be -1). */
 const assay_tensor *assay_arg_tensor(const assay_op_args *args, int i);
 bool assay_arg_number(const assay_op_args *args, int i, double *out);

@@ -163,6 +163,14 @@ TEST(arguments_that_do_not_tell_give_no_work)
 		{.name = "triton_tem_fused_flex_attention_0",
 		 .dims = "[[2, 4, 64, 64], [2, 4, 64, 64], [2, 4, 64, 64], [2, 4, 64], [2, 4, 64, 64]]",
 		 .types = "[\"float\", \"float\", \"float\", \"float\", \"float\"]"},
+		/* half of the pairs may be masked; nothing says how many are kept */
+		{.name = "aten::_scaled_dot_product_flash_attention",
+		 .dims = "[[2, 4, 256, 64], [2, 4, 256, 64], [2, 4, 256, 64], [], [], [], []]",
+		 .types =
+			 "[\"float\", \"float\", \"float\", \"Scalar\", \"Scalar\", \"Scalar\", \"Scalar\"]"},
+		{.name = "aten::topk",
+		 .dims = "[[8, 64], [], [], [], []]",
+		 .types = "[\"float\", \"Scalar\", \"Scalar\", \"Scalar\", \"Scalar\"]"},
 		/* columns of packed weights are those of their scales */
 		{.name = "_C::awq_gemm",
 		 .dims = "[[64, 4096], [4096, 128], [32, 128]]",

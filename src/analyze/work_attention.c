@@ -134,6 +134,15 @@ static bool packed_attention(const assay_work_rule *rule, const assay_op_args *a
 	return true;
 }
 
+/* Older recordings have no values of arguments: half of the pairs may be masked. */
+static bool says_mask(const assay_work_rule *rule, const assay_op_args *args)
+{
+	for (int i = 0; i < (int)args->n; i++)
+		if (assay_arg_has_value(args, i))
+			return true;
+	return assay_work_at(rule, CAUSAL) < 0;
+}
+
 bool assay_work_attention(const assay_work_rule *rule, const assay_op_args *args,
 			  const assay_work_hint *hint, assay_work *out)
 {
@@ -142,7 +151,7 @@ bool assay_work_attention(const assay_work_rule *rule, const assay_op_args *args
 			   *k = assay_arg_tensor(args, assay_work_at(rule, K)),
 			   *v = assay_arg_tensor(args, assay_work_at(rule, V));
 	heads h;
-	if (!q || !k || !v || q->rank < 3)
+	if (!q || !k || !v || q->rank < 3 || !says_mask(rule, args))
 		return false;
 	out->math = assay_dtype_math(q->type);
 	bool packed =

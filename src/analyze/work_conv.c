@@ -109,6 +109,7 @@ bool assay_work_convolution_backward(const assay_work_rule *rule, const assay_op
 	bool for_x = assay_arg_flag_of(args, mask, 0, true),
 	     for_w = assay_arg_flag_of(args, mask, 1, true),
 	     for_b = assay_arg_flag_of(args, mask, 2, false);
+	out->estimated = !assay_arg_has_value(args, mask);
 	/* each gradient: two operands read, one written */
 	out->flops = c.flops * (for_x + for_w) + (for_b ? assay_tensor_elements(grad) : 0);
 	out->bytes = (g + w + x) * (for_x + for_w);

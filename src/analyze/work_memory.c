@@ -146,7 +146,10 @@ bool assay_work_sorted(const assay_work_rule *rule, const assay_op_args *args,
 	if (!x)
 		return false;
 	double n = assay_tensor_elements(x), kept = n;
-	if (assay_arg_number(args, assay_work_at(rule, 1), &k) && x->rank) {
+	bool some = assay_work_at(rule, 1) >= 0;
+	if (some && !assay_arg_number(args, assay_work_at(rule, 1), &k))
+		return false;
+	if (some && x->rank) {
 		assay_arg_number(args, assay_work_at(rule, 2), &dim);
 		double d = dim < 0 ? dim + x->rank : dim;
 		if (d < 0 || d >= x->rank || !x->dim[(uint32_t)d])
