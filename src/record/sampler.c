@@ -449,6 +449,34 @@ static python own_python(uint32_t tid)
 	return (python){py, state_of(tid), sm.gil};
 }
 
+/* What the system and the interpreter tell, at one moment: where we were kept from a processor in
+ * between, it is asked for again. False: the thread is gone. */
+static bool see(const seen *t, const python *child, int64_t ran, int64_t wall, assay_proc_thread *p,
+		assay_wire_sample *s)
+{
+	enum { LOOKS_MAX = 4, LONG_NS = 500000 };
+	const uint8_t flags = s->flags;
+	for (int i = 0; i < LOOKS_MAX; i++) {
+		int64_t now = assay_rt_now();
+		*s = (assay_wire_sample){.start = now, .end = now, .count = 1, .flags = flags};
+		if (!assay_proc_look(t->pid, t->tid, p) && !look_by_clock(t, ran, wall, p))
+			return false;
+		s->state = p->state;
+		s->call = p->call;
+		s->kind = p->kind;
+		s->file = file_of(t->pid, p);
+		python in = child ? *child : own_python(t->tid);
+		if (in.py && in.ts) {
+			see_gil(&in.gil, in.ts, p, s);
+			see_stack(in.py, t->pid, in.ts, s);
+		}
+		if (assay_rt_now() - now < LONG_NS)
+			break;
+		sm.known = false;
+	}
+	return true;
+}
+
 /* Is it blocked, so that others may be the reason? child: NULL of our process. */
 static bool look(seen *t, const python *child, uint8_t flags)
 {
@@ -457,24 +485,14 @@ static bool look(seen *t, const python *child, uint8_t flags)
 	int64_t ran = t->ran, before = t->looked, wall = now - before;
 	t->looked = now;
 	if (!unchanged(t, now)) {
-		assay_wire_sample s = {.start = now, .end = now, .count = 1, .flags = flags};
-		if (!assay_proc_look(t->pid, t->tid, &p) &&
-		    !look_by_clock(t, ran < 0 ? wall : t->ran - ran, wall, &p)) {
+		assay_wire_sample s = {.flags = flags};
+		if (!see(t, child, ran < 0 ? wall : t->ran - ran, wall, &p, &s)) {
 			forget(t);
 			return false;
 		}
 		s.rec.thread = t->tid;
 		s.pid = (uint32_t)t->pid;
-		s.state = p.state;
-		s.call = p.call;
-		s.kind = p.kind;
-		s.file = file_of(t->pid, &p);
-		python in = child ? *child : own_python(t->tid);
 		sm.still = 0;
-		if (in.py && in.ts) {
-			see_gil(&in.gil, in.ts, &p, &s);
-			see_stack(in.py, t->pid, in.ts, &s);
-		}
 		see_native(t, &p, before, &s);
 		if (s.state == ASSAY_WIRE_THREAD_RUNNING)
 			see_running(t, t->ran - ran, wall, &s);

@@ -335,22 +335,22 @@ def samples_are_what_py_spy_says(python):
     where = tempfile.mkdtemp(dir=WORK)
     p = subprocess.Popen([ASSAY, "record", "-q", "-o", where + "/run", "--", python, PROGRAM, "stands", where + "/expected.json"],
                          env=dict(os.environ, LD_LIBRARY_PATH=WORK), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    said = {}
+    said, now = {}, lambda: time.clock_gettime_ns(time.CLOCK_BOOTTIME)
     for line in p.stdout:
         place, pid, tid = line.split()
-        said[place] = (int(tid), time.clock_gettime_ns(time.CLOCK_BOOTTIME), what_py_spy_says(pid))
+        stacks, start = what_py_spy_says(pid), now()  # it stands there since, and goes on to
         time.sleep(0.05 * slowly)
+        said[place] = (int(tid), start, now(), stacks)
         p.stdin.write("x")
         p.stdin.flush()
     eq((p.wait(), len(said)), (0, 9))
-    if not any(stacks for _, _, stacks in said.values()):
+    if not any(stacks for *_, stacks in said.values()):
         raise Skip("py-spy cannot read this interpreter")
     c = Capture(glob.glob(where + "/run/*.asy")[0])
-    for place, (tid, start, stacks) in said.items():
-        seen = [s for s in c.rows["SAMPLE"] if s["thread"] == tid and s["end"] >= start and any(f[1] == "stand" for f in c.stack(s))]
+    for place, (tid, start, end, stacks) in said.items():
+        seen = [s for s in c.rows["SAMPLE"] if s["thread"] == tid and s["start"] < end and s["end"] > start]
         enough(seen, "no sample of " + place)
-        here = min(seen, key=lambda s: abs(s["start"] - start))
-        got, want = ([(file, name.split(".")[-1], line) for file, name, line in stack] for stack in (c.stack(here), stacks[tid]))
+        got, want = ([(file, name.split(".")[-1], line) for file, name, line in stack] for stack in (c.stack(seen[-1]), stacks[tid]))
         assert got == want, (place, [(a, b) for a, b in zip(got, want) if a != b][:2], len(got), len(want))
 
 
