@@ -165,8 +165,8 @@ def measure(a, mode):
             "counter_percent": percent(timed["flop_counter"], sum(flops_of_step(a, mode, all_pairs=True))),
             "trace_percent": percent(counted, flops), "blas_percent": percent(recorded, blas),
             "mfu": flops / timed["seconds"] / peak, "mfu_profiled": flops / timed["profiled_seconds"] / peak,
-            "mfu_report": by_trace["compute"]["mfu"], "mfu_blas": by_blas["compute"]["mfu"],
-            "mfu_percent": percent(by_trace["compute"]["mfu"], flops / timed["profiled_seconds"] / peak)}
+            "mfu_report": by_trace["compute"]["mfu_of_main_type"], "mfu_blas": by_blas["compute"]["mfu_of_main_type"],
+            "mfu_percent": percent(by_trace["compute"]["mfu_of_main_type"], flops / timed["profiled_seconds"] / peak)}
 
 
 def worth_of(finding, seconds):

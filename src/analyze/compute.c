@@ -111,12 +111,12 @@ static double most_believed(const struct compute *c, uint32_t shape)
 static bool is_thrice_tf32(const struct compute *c, uint32_t shape)
 {
 	const assay_op_shape_table *s = &c->t->op_shape;
-	uint32_t gpu =
-		s->call[shape] == ASSAY_NO_ROW ? ASSAY_NO_ROW : c->t->op_call.gpu[s->call[shape]];
-	assay_str name =
-		gpu == ASSAY_NO_ROW ? (assay_str){0} : assay_text(c->run, c->t->gpu.name[gpu]);
-	return s->class[shape] == ASSAY_WORK_ATTENTION && s->math[shape] == ASSAY_MATH_FP32 &&
-	       assay_str_find(name, "fmha_cutlass") >= 0 && assay_str_find(name, "_f32_") >= 0 &&
+	uint32_t call = s->call[shape];
+	if (s->class[shape] != ASSAY_WORK_ATTENTION || s->math[shape] != ASSAY_MATH_FP32 ||
+	    call == ASSAY_NO_ROW || c->t->op_call.gpu[call] == ASSAY_NO_ROW)
+		return false;
+	assay_str name = assay_text(c->run, c->t->gpu.name[c->t->op_call.gpu[call]]);
+	return assay_str_find(name, "fmha_cutlass") >= 0 && assay_str_find(name, "_f32_") >= 0 &&
 	       assay_str_find(name, "_sm80") >= 0;
 }
 
