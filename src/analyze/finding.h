@@ -137,6 +137,7 @@ extern const assay_finder assay_find_shared;     /* a device that others use too
 extern const assay_finder assay_find_heavy;      /* sorting, sums at indices, moving data */
 extern const assay_finder assay_find_grids;      /* kernels too small for the device */
 extern const assay_finder assay_find_blocks;     /* blocks too small for the device */
+extern const assay_finder assay_find_turns;      /* threads that wait for each other at a lock */
 extern const assay_finder assay_find_detours;    /* work that only a library wants */
 extern const assay_finder assay_find_trials;     /* kernels that are run to see their time */
 extern const assay_finder assay_find_missing;    /* what was not recorded */

@@ -18,9 +18,10 @@ static const assay_finder *const first_finders[] = {&assay_find_idle, &assay_fin
 static const assay_finder *const finders[] = {
 	&assay_find_busy,     &assay_find_streams, &assay_find_compute,    &assay_find_optimizer,
 	&assay_find_late,     &assay_find_ranks,   &assay_find_slow_links, &assay_find_shared,
-	&assay_find_launches, &assay_find_modes,   &assay_find_heavy,      &assay_find_grids,
-	&assay_find_blocks,   &assay_find_one_hot, &assay_find_tables,     &assay_find_detours,
-	&assay_find_trials,   &assay_find_graphs,  &assay_find_sends,      &assay_find_missing,
+	&assay_find_launches, &assay_find_modes,   &assay_find_turns,      &assay_find_heavy,
+	&assay_find_grids,    &assay_find_blocks,  &assay_find_one_hot,    &assay_find_tables,
+	&assay_find_detours,  &assay_find_trials,  &assay_find_graphs,     &assay_find_sends,
+	&assay_find_missing,
 };
 
 enum { STEADY_STEPS = 3 }; /* fewer say nothing of every step */
