@@ -48,7 +48,7 @@ bool assay_job_start(assay_job *j, const assay_report_opts *given, assay_needs n
 static void put_away(assay_job *j)
 {
 	for (size_t i = 0; i < assay_findings_kept_count; i++)
-		assay_table_to_disk(&j->found->part.t, assay_findings_kept[i]);
+		assay_table_to_disk(&j->found->part.t, assay_findings_kept[i], 0);
 	assay_tables_rest(&j->found->part.t);
 }
 

@@ -25,6 +25,7 @@
 
 /* Many arenas hold a few bytes: the first block of one is small. */
 enum { BLOCK = 64 << 10, FIRST_BLOCK = 4 << 10, ALIGN = 16, PAGE = 4096, HEAD = 64 };
+enum { AROUND = 64 << 10 }; /* what Linux maps of a file when one of its pages is looked at */
 
 /* A new page costs a microsecond and more, a huge one a quarter of that for as many bytes. So what
  * is larger begins at a huge page and asks for as many as it fills; its end is of small ones. */
@@ -342,10 +343,12 @@ void assay_pages_rest(void *p, size_t from, size_t to)
 	if (!p || !head_of(p)->on_disk)
 		return;
 	assert(to <= head_of(p)->bytes - HEAD);
-	from = whole(HEAD + from, PAGE);
-	to = (HEAD + to) / PAGE * PAGE;
-	if (from < to)
-		madvise((char *)head_of(p) + from, to - from, MADV_DONTNEED);
+	/* A look at a page brings in those around it, also those that rest already. */
+	uintptr_t head = (uintptr_t)head_of(p), first = (head + HEAD + from) / AROUND * AROUND;
+	first = first < head ? head : first;
+	uintptr_t end = (head + HEAD + to) / PAGE * PAGE;
+	if (first < end)
+		madvise((char *)p - HEAD + (first - head), end - first, MADV_DONTNEED);
 }
 
 void assay_pages_disown(void *p)

@@ -357,8 +357,8 @@ static void move_table(struct moving *m, assay_table_id id)
 	size_t n = 0;
 	for (size_t i = 0; i < m->of[id].n; i++)
 		n += m->of[id].p[i].n;
+	assay_table_to_disk(&m->to->t, id, n);
 	assay_reserve(&m->to->t, id, n);
-	assay_table_to_disk(&m->to->t, id);
 	for (size_t c = 0; n && c < info->cols; c++)
 		move_column(m, info, &info->col[c]);
 	h->n += n;

@@ -180,13 +180,14 @@ void assay_reserve(assay_tables *t, assay_table_id id, size_t more)
 	h->cap = cap;
 }
 
-void assay_table_to_disk(assay_tables *t, assay_table_id id)
+void assay_table_to_disk(assay_tables *t, assay_table_id id, size_t more)
 {
 	const assay_table_head *h = table_head(t, id);
+	size_t rows = h->n + more > h->cap ? h->n + more : h->cap;
 	for (size_t c = 0; c < assay_table_infos[id].cols; c++) {
 		void **col = column(t, id, c);
-		if (h->cap * assay_table_infos[id].col[c].width >= ASSAY_LARGE_COLUMN)
-			*col = assay_pages_to_disk(*col);
+		if (rows * assay_table_infos[id].col[c].width >= ASSAY_LARGE_COLUMN)
+			*col = *col ? assay_pages_to_disk(*col) : assay_pages_on_disk(1);
 	}
 }
 
@@ -311,7 +312,7 @@ TEST(a_table_on_disk_keeps_its_rows_while_it_grows)
 		uint32_t row = assay_add(&t, ASSAY_T_idle_cause);
 		t.idle_cause.dur[row] = i;
 		if (i == MANY / 2)
-			assay_table_to_disk(&t, ASSAY_T_idle_cause);
+			assay_table_to_disk(&t, ASSAY_T_idle_cause, 0);
 		if (i % 1000 == 0)
 			assay_tables_rest(&t);
 	}

@@ -233,10 +233,10 @@ static inline void *assay_values(const assay_tables *t, const assay_table_info *
 
 /* Room for `more` rows behind the last one; contents undefined, n unchanged. */
 void assay_reserve(assay_tables *t, assay_table_id table, size_t more);
-/* Its large columns go to files without a name, where there is room, and only what is looked at
- * takes memory until it rests. */
+/* Its columns that are large, or will be with `more` rows, go to files without a name, where there
+ * is room, and only what is looked at takes memory until it rests. */
 enum { ASSAY_LARGE_COLUMN = 64 << 10 };
-void assay_table_to_disk(assay_tables *t, assay_table_id table);
+void assay_table_to_disk(assay_tables *t, assay_table_id table, size_t more);
 /* Nothing of the tables that are there is looked at for a while. */
 void assay_tables_rest(const assay_tables *t);
 /* One new row, every column absent; returns its number. */
