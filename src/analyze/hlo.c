@@ -315,26 +315,26 @@ static bool convolution(const assay_hlo *h, const assay_hlo_instruction *i, assa
 }
 
 /* cuDNN's fused attention: the configuration has the size of the scores, [batch, heads, queries,
- * keys], and the mask. */
+ * keys], and the mask. With padding it does not say how long the sequences are. */
 static bool attention(const assay_hlo *h, const assay_hlo_instruction *i, assay_work *out)
 {
-	uint64_t scores[4];
+	uint64_t scores[4], window = 0;
 	array q, v;
 	ptrdiff_t at = assay_str_find(i->config, "\"intermediate_tensor_shape\"");
-	if (at < 0 || !operand_array(h, i, 0, &q) || !operand_array(h, i, 2, &v) || !q.rank ||
-	    !v.rank)
+	if (at < 0 || assay_str_find(i->config, "PADDING") >= 0 || !operand_array(h, i, 0, &q) ||
+	    !operand_array(h, i, 2, &v) || !q.rank || !v.rank)
 		return false;
 	assay_str rest = {i->config.p + at, i->config.n - (size_t)at};
 	if (config_numbers(rest, "\"dimensions\":", scores, 4) != 4)
 		return false;
-	double pairs = 1, keys = (double)scores[3];
-	for (int k = 0; k < 4; k++)
-		pairs *= (double)scores[k];
-	if (assay_str_find(i->config, "CAUSAL") >= 0 && keys > 0 && scores[2] == scores[3])
-		pairs *= (keys + 1) / (2 * keys);
+	config_numbers(i->config, "\"sliding_window_length\":", &window, 1);
+	double queries = (double)scores[2], keys = (double)scores[3], pairs = queries * keys;
+	if (assay_str_find(i->config, "CAUSAL") >= 0)
+		pairs = assay_causal_pairs(queries, keys, false, (double)window - 1);
 	double q_size = q.dim[q.rank - 1], v_size = v.dim[v.rank - 1];
 	bool backward = assay_str_find(i->target, "Backward") >= 0;
-	out->flops = 2 * pairs * (backward ? 3 * q_size + 2 * v_size : q_size + v_size);
+	out->flops = 2 * (double)scores[0] * (double)scores[1] * pairs *
+		     (backward ? 3 * q_size + 2 * v_size : q_size + v_size);
 	out->math = math_of(&q);
 	return true;
 }
@@ -628,6 +628,41 @@ TEST(instructions_of_programs_have_their_work)
 	CHECK(assay_hlo_work(&h, 11, &w, &class) && class == ASSAY_WORK_MOVE && w.bytes == 512);
 	assay_hlo_free(&h);
 	assay_protow_free(&m.module);
+	return 0;
+}
+
+/* Two sequences of 4 with 3 heads of 16. */
+TEST(attention_of_cudnn_is_known_by_its_scores_and_mask)
+{
+	static const char *const config =
+		"{\"cudnn_fmha_backend_config\":{\"intermediate_tensor_shape\":{\"dimensions\":[\"2\",\"3\",\"4\",\"%d\"]},\"mask_type\":\"%s\",\"sliding_window_length\":%d}}";
+	static const struct {
+		const char *target, *mask;
+		int keys, window;
+		double pairs, products;
+	} cases[] = {{"__cudnn$fmhaSoftmax", "NO_MASK", 4, 0, 16, 2},
+		     {"__cudnn$fmhaSoftmax", "CAUSAL", 4, 0, 10, 2},
+		     {"__cudnn$fmhaSoftmaxBackward", "CAUSAL", 4, 0, 10, 5},
+		     {"__cudnn$fmhaSoftmax", "CAUSAL", 6, 0, 10, 2},
+		     {"__cudnn$fmhaSoftmax", "CAUSAL", 4, 2, 7, 2},
+		     {"__cudnn$fmhaSoftmax", "PADDING_CAUSAL", 4, 0, 0, 0}};
+	for (size_t k = 0; k < ASSAY_COUNT_OF(cases); k++) {
+		char text[300];
+		struct hand m = {.target = cases[k].target};
+		assay_hlo h;
+		assay_work w;
+		uint8_t class = ASSAY_WORK_NONE;
+		snprintf(text, sizeof text, config, cases[k].keys, cases[k].mask, cases[k].window);
+		put_instruction(&m, 1, "parameter", 16, "\2\4\3\20", "", 0, NULL);
+		put_instruction(&m, 2, "custom-call", 16, "\2\4\3\20", "\1\1\1", CONFIG, text);
+		put_computation(&m, 8, 2);
+		assay_hlo_read(&h, assay_protow_data(&m.module));
+		bool known = assay_hlo_work(&h, 1, &w, &class);
+		CHECK(known == (cases[k].pairs > 0));
+		CHECK(w.flops == 2 * 2 * 3 * cases[k].pairs * 16 * cases[k].products);
+		assay_hlo_free(&h);
+		assay_protow_free(&m.module);
+	}
 	return 0;
 }
 
