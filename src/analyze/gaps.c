@@ -15,6 +15,7 @@
 #include "base/turns.h"
 #include "model/by_hand.h"
 #include "model/by_name.h"
+#include "model/columns.h"
 #include "names/calls.h"
 
 struct finder {
@@ -205,6 +206,7 @@ static uint32_t add_gap(assay_run *run, uint32_t device, uint32_t gpu, int64_t f
 	if (g->n == g->cap)
 		assay_reserve(t, ASSAY_T_gap, 1);
 	size_t r = g->n++;
+	static_assert(ASSAY_NOT_ZERO_gap == 8, "these are set here");
 	g->device[r] = device;
 	g->ts[r] = from;
 	g->dur[r] = t->gpu.ts[gpu] - from;

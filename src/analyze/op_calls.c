@@ -4,6 +4,7 @@
 
 #include "analyze/op_instructions.h"
 #include "analyze/op_telling.h"
+#include "model/columns.h"
 #include "names/copies.h"
 #include "names/roles.h"
 
@@ -57,7 +58,7 @@ static bool crosses_bus(const struct calls *o, uint32_t gpu)
 	return way != ASSAY_COPY_ON_DEVICE && way != ASSAY_COPY_ELSEWHERE;
 }
 
-/* All columns are set here: there is a row for almost every kernel. */
+/* There is a row for almost every kernel: what is absent by 0 stays as it is in new pages. */
 static uint32_t new_call(struct calls *o, uint32_t host, uint32_t gpu, uint32_t device,
 			 const assay_op_place *place, bool graph)
 {
@@ -65,6 +66,7 @@ static uint32_t new_call(struct calls *o, uint32_t host, uint32_t gpu, uint32_t 
 	if (c->n == c->cap)
 		assay_reserve(o->t, ASSAY_T_op_call, 1);
 	uint32_t r = (uint32_t)c->n++;
+	static_assert(ASSAY_NOT_ZERO_op_call == 7, "these are set here");
 	c->host[r] = host;
 	c->captured[r] = ASSAY_NO_ROW;
 	c->shape[r] = c->gpu[r] = ASSAY_NO_ROW;

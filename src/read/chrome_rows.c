@@ -3,6 +3,7 @@
 
 #include <assert.h>
 
+#include "model/columns.h"
 #include "read/rocprof.h"
 
 const chrome_how chrome_arg_how[CHROME_ARG_COUNT] = {
@@ -253,6 +254,7 @@ static assay_sid text_of(chrome_worker *w, assay_str s, bool escaped)
 
 static uint32_t op_detail(chrome_worker *w, const chrome_event *ev)
 {
+	static_assert(ASSAY_COLUMNS_op == 4, "all are set");
 	uint32_t r = NEW_ROW(w, op);
 	assay_op_table *t = &w->part.t.op;
 	t->external[r] = external_of(w, ev);
@@ -264,6 +266,7 @@ static uint32_t op_detail(chrome_worker *w, const chrome_event *ev)
 
 static uint32_t api_detail(chrome_worker *w, const chrome_event *ev)
 {
+	static_assert(ASSAY_COLUMNS_api == 6, "all are set");
 	uint32_t r = NEW_ROW(w, api);
 	assay_api_table *t = &w->part.t.api;
 	t->corr[r] = (uint64_t)arg_or(ev, CHROME_CORR, 0);
@@ -277,6 +280,7 @@ static uint32_t api_detail(chrome_worker *w, const chrome_event *ev)
 
 static uint32_t frame_detail(chrome_worker *w, const chrome_event *ev)
 {
+	static_assert(ASSAY_COLUMNS_frame == 3, "all are set");
 	uint32_t r = NEW_ROW(w, frame);
 	assay_frame_table *t = &w->part.t.frame;
 	t->id[r] = arg_u32(w, ev, CHROME_PY_ID, UINT32_MAX);
@@ -287,6 +291,7 @@ static uint32_t frame_detail(chrome_worker *w, const chrome_event *ev)
 
 static uint32_t other_detail(chrome_worker *w, const chrome_event *ev)
 {
+	static_assert(ASSAY_COLUMNS_other == 1, "all are set");
 	uint32_t r = NEW_ROW(w, other);
 	w->part.t.other.cat[r] = text_of(w, ev->cat, ev->cat_escaped);
 	return r;
@@ -318,6 +323,7 @@ static bool is_lane(const chrome_event *ev)
 
 static void add_host(chrome_worker *w, const chrome_event *ev, assay_host_kind kind, uint32_t track)
 {
+	static_assert(ASSAY_COLUMNS_host == 7, "all are set");
 	uint32_t r = NEW_ROW(w, host);
 	assay_host_table *h = &w->part.t.host;
 	h->ts[r] = ev->ts;
@@ -529,6 +535,7 @@ static void add_flow(chrome_worker *w, const chrome_event *ev)
 	/* correlation ids say the same to all but writers */
 	if (w->moved.lean && assay_str_is(ev->cat, "ac2g"))
 		return;
+	static_assert(ASSAY_COLUMNS_flow == 6, "all are set");
 	uint32_t r = NEW_ROW(w, flow);
 	assay_flow_table *f = &w->part.t.flow;
 	uint64_t id;

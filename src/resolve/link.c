@@ -2,6 +2,7 @@
 #include "resolve/resolve.h"
 
 #include "base/test.h"
+#include "model/columns.h"
 
 static uint64_t call_key(const assay_tables *t, uint32_t track, uint64_t corr)
 {
@@ -78,6 +79,7 @@ void assay_link_by(assay_run *run, const assay_index *calls)
 	assay_tables *t = &run->part.t;
 	kept_list all = {0};
 	find_kept(t, &all);
+	static_assert(ASSAY_COLUMNS_launch == 1, "it is set for each row");
 	assay_reserve(t, ASSAY_T_launch, t->gpu.n);
 	uint64_t strays[2] = {0};
 	for (size_t g = 0; g < t->gpu.n; g++) {
