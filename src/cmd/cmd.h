@@ -169,6 +169,7 @@ typedef struct assay_cmd_text {
 	FILE *out;
 	char *held; /* what a terminal is to show; NULL: out is standard output */
 	size_t n;
+	bool paged; /* set between opening and closing: the terminal's pager shows it */
 } assay_cmd_text;
 FILE *assay_cmd_text_open(assay_cmd_text *t);
 void assay_cmd_text_close(assay_cmd_text *t);

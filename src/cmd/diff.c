@@ -12,7 +12,7 @@ struct diff_args {
 	int64_t top;
 	const char *html;
 	assay_opt_list fail_if;
-	bool json, markdown;
+	bool json, markdown, no_pager;
 };
 
 static assay_run *read_run(char *path)
@@ -35,6 +35,7 @@ static void print_diff(const assay_diff *d, const struct diff_args *args)
 	if (!args->json) {
 		assay_cmd_text text;
 		assay_diff_text(assay_cmd_text_open(&text), d, (size_t)args->top);
+		text.paged = !args->no_pager;
 		assay_cmd_text_close(&text);
 		return;
 	}
@@ -110,6 +111,9 @@ static const assay_opt diff_opts[] = {
 	 offsetof(struct diff_args, markdown)},
 	{"json", 'j', ASSAY_OPT_FLAG, NULL, "Write JSON for programs.",
 	 offsetof(struct diff_args, json)},
+	{"no-pager", 0, ASSAY_OPT_FLAG, NULL,
+	 "Use no pager on a terminal (ASSAY_PAGER, PAGER, less).",
+	 offsetof(struct diff_args, no_pager)},
 };
 
 static const assay_example diff_examples[] = {

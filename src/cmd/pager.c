@@ -52,8 +52,10 @@ void assay_cmd_text_close(assay_cmd_text *t)
 {
 	if (t->out == stdout)
 		return;
+	uint32_t width = terminal_width();
+	assay_cmd_page_output(t->paged);
 	if (!fclose(t->out))
-		assay_lines_fit(stdout, t->held, t->n, terminal_width());
+		assay_lines_fit(stdout, t->held, t->n, width);
 	free(t->held);
 }
 

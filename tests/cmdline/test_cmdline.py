@@ -117,6 +117,12 @@ def pager(folder):
         tap.ok(f"{name} shows the report", seen.exists() and "demo/train" in seen.read_text() and not out, out[:300])
     out = on_terminal(line + " --no-pager", PAGER=f"cat >{seen}")
     tap.ok("--no-pager", not seen.exists() and "demo/train" in out)
+    diff = f"{tap.ASSAY} diff {TRAIN} {TRAIN}"
+    out = on_terminal(diff, PAGER=f"cat >{seen}", COLUMNS="60")
+    tap.ok("a diff goes through the pager, as wide as the terminal", seen.exists() and not out
+           and 30 < max(map(len, seen.read_text().splitlines())) <= 60, (out[:300], seen.exists() and seen.read_text()[:300]))
+    out = on_terminal(diff + " --no-pager", PAGER=f"cat >{seen}")
+    tap.ok("--no-pager of a diff", not seen.exists() and out, out[:300])
     out = on_terminal(line + " | cat", PAGER=f"cat >{seen}")
     tap.ok("a pipe is no terminal", not seen.exists() and "demo/train" in out)
     out = on_terminal(line, PAGER="no-such-pager --at all")
@@ -170,7 +176,7 @@ def text_fits_the_terminal(_):
         for room in (60, 80):
             line = f"{tap.ASSAY} {words} 2>/dev/null"
             out = subprocess.run(["script", "-qc", line, "/dev/null"], stdin=subprocess.DEVNULL, capture_output=True, cwd=tap.ROOT,
-                                 env={**os.environ, "TERM": "dumb", "COLUMNS": str(room)}, timeout=tap.PATIENCE).stdout.decode()
+                                 env={**os.environ, "TERM": "dumb", "COLUMNS": str(room), "ASSAY_PAGER": "cat"}, timeout=tap.PATIENCE).stdout.decode()
             lines = out.replace("\r", "").splitlines()
             tap.ok(f"assay {words} fits {room} columns", lines and max(map(columns, lines)) <= room, max(lines, key=len, default=""))
             same = words.startswith("scopes") or re.sub(r"\s", "", out) == re.sub(r"\s", "", piped)
