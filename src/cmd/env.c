@@ -30,20 +30,20 @@ static bool make_parents(const char *path, assay_err *err)
 			  strerror(errno));
 }
 
-/* A full disk leaves the old file, never half of the new one. */
-static bool save(const char *path, assay_str text, assay_err *err)
+/* All of it is on the disk, but for the name. */
+static assay_output *written(assay_arena *a, const char *path, assay_str text, assay_err *err)
 {
-	assay_arena a = {0};
 	const char *home = getenv("HOME");
-	char *to = path[0] == '~' && path[1] == '/' && home
-			   ? assay_printf(&a, "%s%s", home, path + 1)
-			   : assay_dup(&a, assay_str_of(path));
+	const char *to = path[0] == '~' && path[1] == '/' && home
+				 ? assay_printf(a, "%s%s", home, path + 1)
+				 : path;
 	assay_output *o = make_parents(to, err) ? assay_output_open(to, err) : NULL;
 	if (o)
 		fwrite(text.p, 1, text.n, assay_output_file(o));
-	bool ok = o && assay_output_close(o, err);
-	assay_arena_free(&a);
-	return ok;
+	if (!o || assay_output_finish(o, err))
+		return o;
+	assay_output_drop(o);
+	return NULL;
 }
 
 /* The member the path starts with; keys hold dots themselves, so the longest one. */
@@ -113,14 +113,20 @@ static int print_field(assay_str json, const char *path)
 	return status;
 }
 
-/* The snapshot, and beside X.json the list of kernel files as X.catalog.json. */
+/* The snapshot, and beside X.json the list of kernel files as X.catalog.json: both or neither. */
 static bool save_both(const char *path, const assay_env *e, assay_str json, assay_err *err)
 {
 	assay_arena a = {0};
 	assay_jsonw w = {0};
-	bool ok = save(path, json, err);
-	if (ok && assay_env_write_catalog(e, &w))
-		ok = save(assay_env_catalog_path(&a, path), assay_jsonw_text(&w), err);
+	assay_output *snapshot = written(&a, path, json, err), *list = NULL;
+	bool lists = snapshot && assay_env_write_catalog(e, &w);
+	if (lists)
+		list = written(&a, assay_env_catalog_path(&a, path), assay_jsonw_text(&w), err);
+	bool ok = snapshot && (!lists || (list && assay_output_close(list, err)));
+	if (ok)
+		ok = assay_output_close(snapshot, err);
+	else if (snapshot)
+		assay_output_drop(snapshot);
 	assay_jsonw_free(&w);
 	assay_arena_free(&a);
 	return ok;

@@ -1,6 +1,7 @@
 #include "write/folder.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/folders.h"
+#include "base/test.h"
 
 static void mark_path(char out[PATH_MAX], const char *folder)
 {
@@ -18,14 +20,23 @@ static void mark_path(char out[PATH_MAX], const char *folder)
 
 bool assay_folder_mark(const char *path, assay_err *err)
 {
+	static const char text[] =
+		"assay writes here or was interrupted: files may be missing or old\n";
 	char mark[PATH_MAX];
 	mark_path(mark, path);
-	static const char text[] =
-		"assay writes here or was interrupted: files may be missing or old";
-	FILE *f = fopen(mark, "w");
-	bool ok = f && fprintf(f, "%s\n", text) > 0;
-	ok = (!f || fclose(f) == 0) && ok;
-	return ok || assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", mark, strerror(errno));
+	int fd = open(mark, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0 &&
+	    errno == EEXIST) /* it says so already; where a link leads nothing is written */
+		return true;
+	if (fd >= 0)
+		errno = ENOSPC; /* of a write that ends early */
+	bool made = fd >= 0, ok = made && write(fd, text, sizeof text - 1) == sizeof text - 1;
+	int why = ok ? 0 : errno;
+	if (made && close(fd) && ok)
+		ok = false, why = errno;
+	if (made && !ok)
+		unlink(mark);
+	return ok || assay_fail(err, ASSAY_IO, 0, "cannot write %s: %s", mark, strerror(why));
 }
 
 bool assay_folder_unmark(const char *path, assay_err *err)
@@ -148,4 +159,17 @@ bool assay_folder_close(assay_folder *f, bool ok, assay_err *err)
 		assay_remove_folders(f->path, f->folders);
 	assay_arena_free(&f->arena);
 	return ok;
+}
+
+TEST(a_mark_that_is_there_is_not_written_through)
+{
+	char mark[PATH_MAX];
+	const char *folder = assay_test_path("folder"), *target = assay_test_path("target");
+	mark_path(mark, folder);
+	CHECK(!mkdir(folder, 0777) && !symlink(target, mark));
+	CHECK(assay_folder_mark(folder, NULL) && access(target, F_OK));
+	CHECK(assay_folder_unmark(folder, NULL) && access(mark, F_OK));
+	CHECK(assay_folder_mark(folder, NULL) && !access(mark, F_OK));
+	CHECK(!assay_folder_mark(target, NULL)); /* no folder is there */
+	return 0;
 }
