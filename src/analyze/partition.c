@@ -5,6 +5,7 @@
 #include "analyze/analyze.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/test.h"
 #include "model/by_hand.h"
@@ -140,5 +141,33 @@ TEST(sweep_agrees_with_counting_nanoseconds)
 		CHECK_EQ(d->idle[0], want[3]);
 		assay_run_free(run);
 	}
+	return 0;
+}
+
+TEST(work_with_a_call_is_counted_and_what_was_switched_off_is_not_idle)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	uint32_t s = assay_add(t, ASSAY_T_source), call = assay_hand_host(run, 0, "launch", 0, 1);
+	t->source.rank[s] = 3;
+	run->part.source = s;
+	assay_hand_gpu(run, "c", 0, 10, call);
+	assay_hand_gpu(run, "c", 20, 10, ASSAY_NO_ROW);
+	assay_hand_gpu(run, "c", 100, 10, call);
+	uint32_t off = assay_add(t, ASSAY_T_off);
+	t->off.source[off] = s;
+	t->off.ts[off] = 40;
+	t->off.dur[off] = 50;
+	partition(run);
+	const assay_device_time_table *d = &t->device_time;
+	CHECK(d->n == 1 && d->linked[0] == 2 && d->events[0] == 3);
+	/* of the gap from 30 to 100 nothing is known */
+	CHECK(d->span[0] == 110 - 70 && d->off[0] == 70 && d->idle[0] == 10);
+	CHECK(!strcmp(assay_device_words(run, 0), "device 0 of rank 3"));
+	t->source.rank[s] = -1;
+	CHECK(!strcmp(assay_device_words(run, 0), "device 0"));
+	t->device_time.device[0] = -1;
+	CHECK(!strcmp(assay_device_words(run, 0), "unnamed device"));
+	assay_run_free(run);
 	return 0;
 }

@@ -228,3 +228,38 @@ TEST(who_asks_what_a_thread_did_sees_calls_and_spans_on_one_line)
 	assay_run_free(run);
 	return 0;
 }
+
+/* A line with a, b and c in b; another one whose only span is over early. Calls that end so long
+ * after they began: their scopes. */
+static const char *scopes_of_calls(int64_t dur)
+{
+	static const int64_t starts[] = {5, 32, 50};
+	assay_run *run = assay_run_new();
+	uint32_t s = assay_add(&run->part.t, ASSAY_T_source);
+	run->part.t.source.traits[s] = ASSAY_TRAIT_PLANES;
+	run->part.source = s;
+	add_span(run, ASSAY_HOST_ANNOTATION, -5, "a", 0, 20, "");
+	add_span(run, ASSAY_HOST_ANNOTATION, -5, "b", 20, 40, "");
+	add_span(run, ASSAY_HOST_ANNOTATION, -5, "c", 30, 10, "");
+	add_span(run, ASSAY_HOST_ANNOTATION, -6, "d", 0, 40, "");
+	uint32_t first = (uint32_t)run->part.t.host.n;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(starts); i++)
+		add_span(run, ASSAY_HOST_RUNTIME, API, "hipModuleLaunchKernel", starts[i], dur, "");
+	assay_scopes(run, NULL);
+	static char names[4];
+	for (uint32_t i = 0; i < ASSAY_COUNT_OF(starts); i++) {
+		uint32_t scope = run->part.t.host_scope.scope[first + i];
+		names[i] =
+			scope == ASSAY_NO_ROW ? '-' : *assay_z(run, run->part.t.scope.name[scope]);
+	}
+	assay_run_free(run);
+	return names;
+}
+
+TEST(each_call_of_a_line_joins_what_is_open_at_its_time)
+{
+	CHECK(!strcmp(scopes_of_calls(5), "acb"));
+	CHECK(!strcmp(scopes_of_calls(10), "acb")); /* the second is over after c, and lies in b */
+	CHECK(!strcmp(scopes_of_calls(11), "---")); /* the last one is over after b */
+	return 0;
+}
