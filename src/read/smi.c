@@ -161,6 +161,16 @@ static smi_dialect guess_dialect(assay_str line, const smi_cells *c)
 	return has_dotted_name(c) ? SMI_NV : 0;
 }
 
+/* A table of one GPU, without its number: amd-smi's names for what it has, time and version aside,
+ * two at least. */
+static bool is_of_one_gpu(const smi_cells *c, smi_columns *cols)
+{
+	size_t known = smi_columns_plan(c, NULL, SMI_AMD, cols), values = 0;
+	for (size_t i = 0; i < cols->n; i++)
+		values += cols->p[i].role == SMI_VALUE;
+	return known >= 2 && known == values;
+}
+
 /* The dialect when this line is the header of a telemetry table, else 0. cols is filled either way
  * unless there is no dialect at all. */
 static smi_dialect telemetry_header(assay_str line, const smi_cells *cells, smi_columns *cols)
@@ -170,7 +180,7 @@ static smi_dialect telemetry_header(assay_str line, const smi_cells *cells, smi_
 		return 0;
 	smi_dialect d = guess_dialect(line, cells);
 	if (!d)
-		return 0;
+		return is_of_one_gpu(cells, cols) ? SMI_AMD : 0;
 	size_t known = smi_columns_plan(cells, NULL, d, cols);
 	if (!known || smi_columns_have(cols, SMI_PROCESS))
 		return 0;

@@ -112,7 +112,9 @@ static void print_one(assay_printout *p, uint32_t r)
 	const char *whose = s->rank[m->source[r]] >= 0
 				    ? assay_printf(&p->scratch, " (rank %d)", s->rank[m->source[r]])
 				    : "";
-	fprintf(p->out, "  device %d%s: peak %s by %s\n", m->device[r], whose,
+	char number[16];
+	snprintf(number, sizeof number, m->device[r] < 0 ? "?" : "%d", m->device[r]);
+	fprintf(p->out, "  device %s%s: peak %s by %s\n", number, whose,
 		assay_fmt_bytes(b, (uint64_t)m->peak[r]), assay_memory_account_name[m->account[r]]);
 	fprintf(p->out, "  %s at the end", assay_fmt_bytes(b, (uint64_t)m->after[r]));
 	if (m->before[r] > 0)

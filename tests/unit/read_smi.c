@@ -51,6 +51,22 @@ TEST(columns_of_collectors_are_known_by_their_other_names)
 	return 0;
 }
 
+TEST(a_table_of_one_gpu_needs_no_number_where_all_of_its_columns_are_known)
+{
+	assay_run *run = read_z("timestamp,gfx_util,vram_used,rocm_version\n"
+				"1700000000,80,1024,6.2.1\n1700000001,90,2048,6.2.1\n");
+	int64_t ts;
+	double v;
+	CHECK(run && IS(run, -1, "util_pct", 2, 90) && ts == 1700000001 * smi_second);
+	CHECK(IS(run, -1, "mem_used_bytes", 2, 2147483648.0));
+	assay_run_free(run);
+	static const char *const others[] = {"timestamp,gfx_util\n1,80\n",
+					     "timestamp,gfx_util,vram_used,loss\n1,80,1024,3\n"};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(others); i++)
+		CHECK(assay_reader_smi.sniff(assay_str_of(others[i])) == 0);
+	return 0;
+}
+
 TEST(dcgm_tables_are_read_by_gpu)
 {
 	static const char text[] =
