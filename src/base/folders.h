@@ -7,6 +7,9 @@
 
 #include "base/arena.h"
 
+/* A file of that name stands in a folder that is being written, or was left so. */
+#define ASSAY_UNFINISHED "UNFINISHED"
+
 /* A folder and those above it that are missing; *made (may be NULL) counts the new ones at the end
  * of the path. False: errno says why. */
 bool assay_make_folders(const char *path, mode_t mode, int *made);

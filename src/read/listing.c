@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/compare.h"
+#include "base/folders.h"
 #include "base/limits.h"
 #include "base/owner.h"
 #include "base/test.h"
@@ -67,6 +68,14 @@ static char *path_in(assay_arena *a, const char *dir, const char *name)
 	return assay_printf(a, "%.*s/%s", (int)n, dir, name);
 }
 
+static void tell_unfinished(assay_run *run, const char *dir)
+{
+	assay_warn(
+		run, "unfinished_folder",
+		"%s is not finished: it is being written, or that was interrupted; files may be missing",
+		dir);
+}
+
 static void list_files(struct files *l, const char *dir, int depth, bool linked)
 {
 	if (is_no_storage(dir))
@@ -84,6 +93,10 @@ static void list_files(struct files *l, const char *dir, int depth, bool linked)
 	for (struct dirent *e; l->file.n <= ASSAY_LIMIT_FILES && (e = readdir(d));) {
 		if (e->d_name[0] == '.' || is_no_trace(e->d_name))
 			continue;
+		if (!strcmp(e->d_name, ASSAY_UNFINISHED)) {
+			tell_unfinished(l->run, dir);
+			continue;
+		}
 		char *path = path_in(&l->arena, dir, e->d_name);
 		struct stat st;
 		if (lstat(path, &st) < 0)
@@ -225,6 +238,23 @@ TEST(json_beside_its_xplane_file_is_a_copy)
 	CHECK(!is_copy_of(ASSAY_S("run2/vm.trace.json.gz"), xplane));
 	CHECK(!is_copy_of(xplane, xplane));
 	CHECK(!is_copy_of(ASSAY_S("run/vm.trace.json.gz"), ASSAY_S("run/vm.trace.json.gz")));
+	return 0;
+}
+
+TEST(a_folder_that_is_not_finished_says_so)
+{
+	assay_run *run = assay_run_new();
+	const char *dir = assay_test_path("half");
+	const char *const files[] = {"half/" ASSAY_UNFINISHED, "half/a.json"};
+	CHECK(!mkdir(dir, 0700));
+	for (size_t i = 0; i < ASSAY_COUNT_OF(files); i++) {
+		FILE *f = fopen(assay_test_path(files[i]), "w");
+		CHECK(f && fputs("{\"traceEvents\": []}", f) >= 0 && !fclose(f));
+	}
+	CHECK(assay_read_path(run, dir, NULL));
+	CHECK(run->part.t.source.n == 1 && run->part.t.warning.n == 1);
+	CHECK(assay_str_is(assay_text(run, run->part.t.warning.id[0]), "unfinished_folder"));
+	assay_run_free(run);
 	return 0;
 }
 

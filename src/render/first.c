@@ -160,9 +160,10 @@ static void print_words(assay_printout *p, const char *title, const char *text)
 
 static bool is_urgent(const assay_run *run, size_t warning)
 {
-	static const char *const urgent[] = {"missing_shard", "missing_rank",     "ranks_differ",
-					     "broken_file",   "unrelated_inputs", "left_rings",
-					     "debug_mode",    "device_failed"};
+	static const char *const urgent[] = {
+		"missing_shard", "missing_rank",     "ranks_differ",
+		"broken_file",   "unrelated_inputs", "left_rings",
+		"debug_mode",    "device_failed",    "unfinished_folder"};
 	for (size_t k = 0; k < ASSAY_COUNT_OF(urgent); k++)
 		if (assay_str_is(assay_text(run, run->part.t.warning.id[warning]), urgent[k]))
 			return true;

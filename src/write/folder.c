@@ -15,7 +15,8 @@
 static void mark_path(char out[PATH_MAX], const char *folder)
 {
 	size_t n = strlen(folder);
-	snprintf(out, PATH_MAX, "%s%sUNFINISHED", folder, n && folder[n - 1] == '/' ? "" : "/");
+	snprintf(out, PATH_MAX, "%s%s" ASSAY_UNFINISHED, folder,
+		 n && folder[n - 1] == '/' ? "" : "/");
 }
 
 bool assay_folder_mark(const char *path, assay_err *err)
