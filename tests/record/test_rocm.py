@@ -673,7 +673,7 @@ def sanitizers_find_nothing(v):
                "tests/fake/librocprofiler-sdk.c", *sources, "-ldl")
         for script in ("streams", "graphs", "threads", "markers", "memory", "odd", "many"):
             # without the path: or the plain recorder comes in, too
-            env = {"LD_LIBRARY_PATH": "", "FAKE_ROCPROF_LINKED": "1", "ASAN_OPTIONS": "verify_asan_link_order=0", **tap.sanitizer_env(WORK)}
+            env = {"LD_LIBRARY_PATH": "", "FAKE_ROCPROF_LINKED": "1", "ASAN_OPTIONS": f"verify_asan_link_order=0:log_path={WORK}/races", **tap.sanitizer_env(WORK)}
             run, p = record(script, v, env=env, program=program)
             said = p.stderr + tap.sanitizer_reports(WORK)
             assert p.returncode == 4 and "Sanitizer" not in said and "runtime error" not in said, f"{script}: {p.returncode}\n{said[:6000]}"

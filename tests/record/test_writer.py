@@ -190,6 +190,14 @@ def the_writer_has_no_file_of_the_program_and_the_program_none_of_its():
 
 
 @test
+def memory_that_a_checker_forbids_is_read():
+    program = WORK + "/poisoned"
+    cc(program, "-fsanitize=address", "tests/record/poisoned.c", *RT, "-ldl", flags=PLAIN)
+    p = subprocess.run([program], capture_output=True, text=True, timeout=PATIENCE)
+    eq((p.stdout, p.stderr, p.returncode), ("read 1 gathered 1\n", "", 0))
+
+
+@test
 def memory_is_read_through_a_pipe_again_and_again():
     said, c, rings = write("reads")
     whole(said, c)
