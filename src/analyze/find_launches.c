@@ -433,6 +433,35 @@ static void tell(const assay_run *run, const assay_find_ctx *c, const struct lau
 	assay_finding_add(c, &f);
 }
 
+/* A device that is busy all the time pays for short kernels, too: each takes a microsecond or more,
+ * and one more to the next, where one call for all tensors would need next to nothing. */
+static void find_short_rounds(const assay_run *run, const assay_find_ctx *c)
+{
+	const double much = 0.05;
+	assay_gone_operators told;
+	assay_per_step each = assay_per_step_of(c, false);
+	char count[ASSAY_FMT];
+	double share;
+	if (run->part.t.stack.n || !c->steps || !c->worth ||
+	    assay_found_with_id(c, "optimizer_unfused") ||
+	    !assay_worth_without_operators(c->worth, ASSAY_OPERATORS_ROUNDS, &told, &share) ||
+	    share < much || assay_str_find(assay_text(run, told.name), "reducer::") >= 0)
+		return; /* DDP's copies out of its buckets are bucket_copies */
+	assay_found f = {.id = id,
+			 .fix = loop_fix,
+			 .total = (int64_t)(share * (double)c->whole),
+			 .replayed = true,
+			 .confidence = 0.7};
+	f.saved = f.total;
+	f.where.op = assay_dup(c->scratch, assay_text(run, told.name));
+	f.text = assay_printf(c->scratch, "a loop of short kernels, one after the other, takes %s",
+			      assay_share_words(c, f.total));
+	f.fact[0] = assay_printf(c->scratch, "%s operators%s in rounds of the same few, mostly %s",
+				 assay_fmt_count(count, told.times / (uint64_t)each.steps),
+				 each.words, f.where.op);
+	assay_finding_add(c, &f);
+}
+
 static void find_launches(assay_run *run, const assay_find_ctx *c)
 {
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0)
@@ -450,8 +479,10 @@ static void find_launches(assay_run *run, const assay_find_ctx *c)
 		n++;
 	}
 	if (n < 2 || l.gaps * OFTEN < c->w->events[ASSAY_CLASS_COMPUTE] ||
-	    total < c->whole / 100 * LEAST)
+	    total < c->whole / 100 * LEAST) {
+		find_short_rounds(run, c);
 		return;
+	}
 	for (assay_found *f = NULL; (f = assay_found_next(c, f));)
 		if (cause_of(c, &l, f) != ASSAY_WHY_COUNT)
 			f->follows = id;
