@@ -487,8 +487,8 @@ static void do_capture_begin(assay_sweep *s, const assay_sweep_rec *r)
 	uint32_t st = sweep_stream_of(s, r);
 	if (st == ASSAY_NO_ROW || r->flags & ASSAY_REC_FAILED)
 		return;
-	s->stream.p[st].capture = ++s->captures;
-	s->stream.p[st].may_capture = false;
+	s->stream.p[st].may_capture = r->flags & ASSAY_REC_OUTSIDE;
+	s->stream.p[st].capture = r->flags & ASSAY_REC_OUTSIDE ? 0 : ++s->captures;
 	s->stream.p[st].capture_of = st;
 }
 

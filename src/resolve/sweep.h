@@ -65,7 +65,8 @@ enum {
 	ASSAY_REC_NONBLOCKING = 4,      /* STREAM_CREATE */
 	ASSAY_REC_LEGACY = 8,           /* the stream is its device's default stream */
 	ASSAY_REC_AT_START = 16,        /* RECORD: done when the launch of the same key starts */
-	ASSAY_REC_OUTSIDE = 32,         /* RECORD: its row is not in the recording's window */
+	ASSAY_REC_OUTSIDE = 32,         /* RECORD: its row is not in the recording's window;
+					 * CAPTURE_BEGIN: its end is not, or was lost */
 	ASSAY_REC_MUST_BLOCK = 64,      /* COPY: a form that always waits */
 	ASSAY_REC_NUMBERED = 256,       /* event is the recorder's number plus one */
 	ASSAY_REC_EXTERNAL = 128,       /* RECORD, in a capture: a node of the graph, later */
@@ -114,7 +115,7 @@ typedef struct assay_sweep_rec {
 	uint64_t event;  /* handle or number; 0 is the null handle; LAUNCH: end of the call */
 	uint64_t stream; /* handle as given; ASSAY_NO_HANDLE when the call has none */
 	uint64_t arg;    /* sync id of events, 0 none; see the ops; LAUNCH: time of the call or 0;
-			  * DEVICE_SYNC: ns by which devices' clocks may be ahead */
+			  * DEVICE_SYNC: ns by which devices' clocks may be ahead; COPY: behind */
 	uint32_t scope;  /* one process in one session: nothing resolves across */
 	uint32_t thread; /* row of track */
 	uint32_t track;  /* stream as a row of track, where known; else ASSAY_NO_ROW */

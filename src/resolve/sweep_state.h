@@ -98,7 +98,7 @@ typedef struct sweep_stream {
 	uint64_t in_front; /* last record that its device's default stream waits for */
 	uint32_t pending, pending_last, pendings;
 	uint64_t capture;    /* number of the capture it is in, 0 none */
-	bool may_capture;    /* it did when recording went off */
+	bool may_capture;    /* it did when recording went off, or it was not seen to end */
 	uint32_t capture_of; /* stream that began it */
 	bool legacy, blocking;
 	bool perhaps; /* legacy, or no more than the others: what the rules say is doubtful */

@@ -760,6 +760,10 @@ void sweep_copy(assay_sweep *s, const assay_sweep_rec *r)
 	w.class = ASSAY_WAIT_IS_EXACT;
 	w.producer = p->id;
 	take_work(&w, p->last);
+	if (!must && r->exit < p->last.end + (int64_t)r->arg)
+		doubt(&w, ASSAY_WAIT_BY_CLOCKS);
+	if (r->flags & ASSAY_REC_FILL && r->exit - r->enter <= ASSAY_SWEEP_BARE)
+		doubt(&w, ASSAY_WAIT_BY_TIME); /* fills seldom wait: it may just have been over */
 	finish_host(s, &w);
 	sweep_put_edge(s, ASSAY_EDGE_COPY, p->last.row, ASSAY_NO_ROW, r->row,
 		       put_wait(s, NULL, &w));

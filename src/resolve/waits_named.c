@@ -72,12 +72,12 @@ static assay_marks find_captures(const waits *w)
 	return m;
 }
 
-/* One that ends first has begun before the recording. */
+/* Only between calls that are both known: one of them may have been lost. */
 static bool was_capturing(const assay_marks *captures, uint32_t thread, uint64_t key)
 {
 	const assay_mark *before = assay_mark_before(captures, thread, key);
-	const assay_mark *after = before ? NULL : assay_mark_after(captures, thread, key);
-	return before ? before->value : after && !after->value;
+	const assay_mark *after = assay_mark_after(captures, thread, key);
+	return before && before->value && after && !after->value;
 }
 
 /* Calls of a capture from before the recording are taken for what they are not. */
@@ -159,6 +159,24 @@ static bool hides_in_graph(const waits *w, const assay_marks *open, uint32_t h)
 		(op == ASSAY_OP_HOST_FUNC || op == ASSAY_OP_UNSEEN || op == ASSAY_OP_WAIT_VALUE));
 }
 
+/* Work of which the call was lost may be a graph's. */
+static void add_hidden_by_lost(waits *w, const uint64_t *since)
+{
+	size_t n = w->recs.n;
+	for (size_t i = 0; i < n; i++) {
+		assay_sweep_rec unseen = w->recs.p[i];
+		if (unseen.op != ASSAY_OP_LAUNCH || unseen.thread != ASSAY_NO_ROW)
+			continue;
+		uint32_t source = assay_track_group(w->t, unseen.track);
+		if (source >= w->sources || unseen.key < since[source])
+			continue;
+		unseen.op = ASSAY_OP_UNSEEN;
+		unseen.exit = unseen.enter;
+		unseen.row = ASSAY_NO_ROW;
+		*assay_push(&w->recs) = unseen;
+	}
+}
+
 /* Which graph it is in is not followed: any that is launched later may end with it. */
 static void add_hidden(waits *w, const assay_marks *of_threads)
 {
@@ -183,6 +201,7 @@ static void add_hidden(waits *w, const assay_marks *of_threads)
 			waits_rec_in(w, add_in_stream(w, ASSAY_OP_UNSEEN, h, &a),
 				     w->t->gpu.track[g]);
 	}
+	add_hidden_by_lost(w, since);
 	assay_vec_free(&open.v);
 }
 

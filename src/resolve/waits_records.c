@@ -219,6 +219,30 @@ static void add_dark(waits *w)
 	}
 }
 
+/* Where a call may have been lost, a capture that is not seen to end may be over at any time. */
+static void doubt_captures(waits *w)
+{
+	assay_marks m = {0};
+	for (size_t i = 0; i < w->recs.n; i++) {
+		const assay_sweep_rec *r = &w->recs.p[i];
+		bool begins = r->op == ASSAY_OP_CAPTURE_BEGIN;
+		uint64_t in = r->track != ASSAY_NO_ROW ? r->track : r->stream ^ 1ull << 63;
+		if (begins || r->op == ASSAY_OP_CAPTURE_END)
+			*assay_push(&m.v) = (assay_mark){in * 0x9E3779B97F4A7C15u + r->scope,
+							 r->key, begins, (int64_t)i};
+	}
+	assay_marks_sort(&m);
+	for (size_t i = 0; i < m.v.n; i++) {
+		assay_sweep_rec *r = &w->recs.p[m.v.p[i].other];
+		const assay_mark *next = assay_mark_after(&m, m.v.p[i].place, m.v.p[i].key);
+		bool ends = next && !next->value;
+		if (m.v.p[i].value && !ends && r->thread != ASSAY_NO_ROW &&
+		    !waits_is_whole(w, assay_track_group(w->t, r->thread), INT64_MAX - 1))
+			r->flags |= ASSAY_REC_OUTSIDE;
+	}
+	assay_vec_free(&m.v);
+}
+
 static void doubt_clocks(waits *w)
 {
 	for (size_t i = 0; i < w->recs.n; i++) {
@@ -226,6 +250,11 @@ static void doubt_clocks(waits *w)
 		if (r->op == ASSAY_OP_DEVICE_SYNC && r->thread != ASSAY_NO_ROW)
 			r->arg = (uint64_t)waits_ahead_any(w, assay_track_group(w->t, r->thread),
 							   r->exit);
+		int64_t behind = r->op == ASSAY_OP_COPY && r->track != ASSAY_NO_ROW
+					 ? waits_behind(w, r->track, r->exit)
+					 : 0;
+		if (behind) /* by more than is seen: no launch takes no time */
+			r->arg = (uint64_t)behind + WAITS_CLOCKS;
 	}
 }
 
@@ -303,6 +332,7 @@ void waits_add_records(waits *w)
 	waits_add_graph_doubts(w);
 	trust_whole(w);
 	doubt_clocks(w);
+	doubt_captures(w);
 	guess_legacy(w);
 	doubt_contexts(w);
 	waits_find_races(w);

@@ -2,6 +2,8 @@
 request CUPTI's numbers of records and waits. A recorder counts what it loses, and says when it was off."""
 import struct
 
+import graphs
+
 NONE = 0xffffffff
 MASK = 2 ** 64 - 1
 STRING, PROCESS, DEVICE, CONTEXT, STREAM, API, API_NAME, KERNEL, COPY = 1, 2, 5, 6, 7, 9, 10, 11, 12
@@ -12,10 +14,11 @@ GIVES_STREAM, GIVES_EVENT, ORDERS, GIVEN, PLACED, PART, LAUNCHES = 1, 2, 4, 8, 1
 ORDER = {"EventRecord": ("event", None, None), "EventRecordWithFlags": ("event", "flags", None),
          "StreamWaitEvent": ("event", "flags", None), "EventSynchronize": ("event", None, None),
          "EventQuery": ("event", None, None), "StreamSynchronize": (None, None, None), "StreamQuery": (None, None, None),
-         "DeviceSynchronize": (None, None, None), "EventCreate": ("event", None, None), "EventDestroy": ("event", None, None),
+         "DeviceSynchronize": (None, None, None), "CtxSynchronize": (None, None, None), "EventCreate": ("event", None, None), "EventDestroy": ("event", None, None),
          "StreamCreateWithFlags": (None, "flags", None), "StreamCreateWithPriority": (None, "flags", None),
          "StreamDestroy": (None, None, None),          "StreamBeginCapture": (None, None, None), "StreamEndCapture": (None, "graph", None),
          "GraphAddEventRecordNode": ("event", "graph", None), "GraphAddEventWaitNode": ("event", "graph", None),
+         **{name: (None, "graph", None) for name in graphs.HIDDEN_NODES},
          "GraphAddChildGraphNode": (None, "graph", "childGraph"), "GraphInstantiate": (None, "graphExec", "graph"),
          "GraphExecEventRecordNodeSetEvent": ("event", "graphExec", "node"),
          "GraphExecEventWaitNodeSetEvent": ("event", "graphExec", "node"), "GraphLaunch": (None, "graphExec", None),
@@ -110,8 +113,9 @@ class Recording:
 
     def work(self, w):
         if w.copy:
-            kind, to = (2, 1) if w.copy[1] is None else (10, 3)
-            body = struct.pack("<QBBBBIII", 4096, kind, 3, to, to == 3, w.copy[0], w.copy[1] or 0, 0)
+            host = 2 if w.pinned else 1
+            kind, start, to = (1, host, 3) if w.copy[0] is None else (2, 3, host) if w.copy[1] is None else (10, 3, 3)
+            body = struct.pack("<QBBBBIII", 4096, kind, start, to, True, w.copy[0] or 0, w.copy[1] or 0, 0)
             self.put(self.records, COPY, 0, self.work_head(w) + body)
         else:
             body = struct.pack("<I3I3HH3I2I2HIqq", self.string(w.name), 1, 1, 1, 64, 1, 1, 0xffff, NONE, NONE, NONE, NONE, NONE,

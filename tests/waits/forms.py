@@ -12,8 +12,8 @@ FIRST_NODE = 2  # two processors come before the GPUs in the system's list of ag
 
 
 def copy_kind(w):
-    """As AMD numbers them: 3 to the host, 4 between devices."""
-    return 3 if w.copy[1] is None else 4
+    """As AMD numbers them: 2 from the host, 3 to it, 4 between devices."""
+    return 2 if w.copy[0] is None else 3 if w.copy[1] is None else 4
 
 
 def us(ns):
@@ -26,11 +26,14 @@ def kineto_call(p, c, prefix, args):
             "ts": us(c.start), "dur": us(c.dur), "args": a}
 
 
-KINETO_COPIES = {3: "Memcpy DtoH (Device -> Pageable)", 4: "Memcpy PtoP (Device -> Device)"}
+def kineto_copy(w):
+    host = "Pinned" if w.pinned else "Pageable"
+    return {2: f"Memcpy HtoD ({host} -> Device)", 3: f"Memcpy DtoH (Device -> {host})", 4: "Memcpy PtoP (Device -> Device)"}[copy_kind(w)]
+
 
 
 def kineto_works(p, number=lambda device, stream: stream):
-    return [{"ph": "X", "cat": "gpu_memcpy" if w.copy else "kernel", "name": KINETO_COPIES[copy_kind(w)] if w.copy else w.name, "pid": w.stream.device,
+    return [{"ph": "X", "cat": "gpu_memcpy" if w.copy else "kernel", "name": kineto_copy(w) if w.copy else w.name, "pid": w.stream.device,
              "tid": number(w.stream.device, w.stream.number), "ts": us(w.start), "dur": us(w.dur),
              "args": {"device": w.stream.device, "stream": number(w.stream.device, w.stream.number), "correlation": w.corr}} for w in p.works]
 
@@ -301,11 +304,11 @@ class Form:
 
 
 # Kineto does not show how streams are made on NVIDIA, the CSV no arguments
-FORMS = {"kineto_hip": Form(kineto_hip, False, 12, 20, 99, late=True), "kineto_cuda": Form(kineto_cuda, True, 12, 25, 50, late=True),
+FORMS = {"kineto_hip": Form(kineto_hip, False, 12, 15, 99, late=True), "kineto_cuda": Form(kineto_cuda, True, 12, 20, 50, late=True),
          "kineto_cuda13": Form(functools.partial(kineto_cuda, names=False), True, 12, 1, 1, late=True),
          "kineto_events": Form(functools.partial(kineto_cuda, events=True), True, 12, 1, 1, late=True),
          "kineto_bare": Form(functools.partial(kineto_cuda, syncs=False), True, 12, 1, 1, late=True),
          "nsys": Form(nvidia.nsys, True, 12, 1, 1, late=True),
-         "rocprof_json": Form(rocprof_json, False, 200, 20, 99), "rocprof_csv": Form(rocprof_csv, False, 1, 8, 25),
-         "rocpd": Form(rocpd, False, 1, 20, 99), "capture_cuda": Form(capture.write, True, 8, 30, 99, capture=True, late=True),
-         "capture_hip": Form(capture.write, False, 8, 30, 98, capture=True, late=True)}
+         "rocprof_json": Form(rocprof_json, False, 200, 15, 99), "rocprof_csv": Form(rocprof_csv, False, 1, 8, 25),
+         "rocpd": Form(rocpd, False, 1, 14, 99), "capture_cuda": Form(capture.write, True, 8, 24, 99, capture=True, late=True),
+         "capture_hip": Form(capture.write, False, 8, 24, 98, capture=True, late=True)}

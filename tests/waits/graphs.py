@@ -1,6 +1,9 @@
 """Graphs of machine.py's programs: made of nodes or captured, with child graphs, events inside, and updates."""
 
 
+HIDDEN_NODES = ["GraphAddHostNode", "GraphAddNode", "GraphAddBatchMemOpNode", "GraphAddExternalSemaphoresWaitNode"]
+
+
 class Graphs:
     def start_graphs(self):
         self.graphs = [self.make_graph(i) for i in range(2)]
@@ -15,16 +18,22 @@ class Graphs:
         """Kernels one after another or at the same time, and perhaps an event that it records or waits for."""
         node = None if self.cuda and not self.capture else self.rng.choice([None, None, "record", "wait"])
         handle = (self.pid << 16) + 0xe000 + i * 0x100
+        # what no profiler shows as work, at its end; a recording that begins later does not show that it is there
+        hidden = self.rng.choice(HIDDEN_NODES) if not self.late and self.rng.random() < 0.15 else None
         return {"graph": handle, "handle": handle + 1, "node": node, "event": self.rng.randrange(3),
-                "after": self.rng.randrange(3), "child": None, "made": True,
+                "after": self.rng.randrange(3), "child": None, "made": True, "hidden": hidden, "over": None,
                 "kernels": [(int(10 ** self.rng.uniform(3.5, 5.5)), self.rng.random() < 0.5)
-                            for _ in range(self.rng.randrange(1, 5))]}
+                            for _ in range(self.rng.randrange(0 if hidden else 1, 5))]}
 
     def make_graphs_known(self):
         for g in reversed(self.graphs):
             if g["node"]:
                 name = "GraphAddEventRecordNode" if g["node"] == "record" else "GraphAddEventWaitNode"
                 self.call(0, name, {"graph": g["graph"], "event": self.events[g["event"]].handle}, 1000)
+            if g["hidden"]:
+                self.hiding = True
+                self.call(0, g["hidden"], {"graph": g["graph"]}, 1000)
+                self.hiding = False
             if g["child"]:
                 self.call(0, "GraphAddChildGraphNode", {"graph": g["graph"], "childGraph": g["child"]["graph"]}, 1000)
             self.call(0, "GraphInstantiate", {"graphExec": g["handle"], "graph": g["graph"]}, 1000)
@@ -46,6 +55,9 @@ class Graphs:
             if part["node"] == "record" and i == min(part["after"], len(part["kernels"]) - 1):
                 self.note_record(event, corr, s, type(done)(start + dur, name))
             start += 0 if joined else dur + 700
+        if part["hidden"]:
+            self.kernels += 1
+            done = type(done)(max(start, done.end) + int(10 ** self.rng.uniform(3, 5)), f"node {self.kernels} of {corr}")
         return done
 
     def launch_graph(self, t):
@@ -60,11 +72,12 @@ class Graphs:
         corr, at = self.call(t, name, args, self.rng.randrange(3000, 9000), stream=s)
         awaited = [e.done for e in events]
         start, done, s.ran = self.start_after(s, at), type(s.tail)(), True
+        start = max(start, g["over"] or 0)  # one launch of it at a time
         for part, e, before in zip(parts, events, awaited):
             done = self.run_nodes(s, corr, max(start, done.end + 500), part, e, done, before)
             if part["node"] == "wait":  # for an event that was never recorded: for nothing
                 self.inside.setdefault(corr, set()).add(before or type(done)())
-        s.tail = done
+        s.tail, g["over"] = done, done.end
 
     def capture_graph(self, t):
         """What is put into a stream that captures is not done now, nor is what joins it; then the graph is launched, perhaps
@@ -75,6 +88,8 @@ class Graphs:
         inside = [(self.pid << 16) + 0xf800 + k * 16 for k in range(2)]
         self.captures += 1
         graph = (self.pid << 16) + 0xc000 + self.captures * 16
+        hides = self.rng.choice(["LaunchHostFunc", "MemPrefetchAsync"]) if self.rng.random() < 0.2 else None
+        self.hiding = hides
         self.call(t, "StreamBeginCapture", {"stream": s.handle, "mode": 0}, 1000, stream=s)
         self.call(t, "LaunchKernel", {"stream": s.handle}, 2000, stream=s)
         beside = [o for o in own if o not in (s, other)]
@@ -90,24 +105,37 @@ class Graphs:
         record = self.rng.choice(self.events) if self.rng.random() < 0.3 and (self.capture or not self.cuda) else None
         if record:
             self.call(t, "EventRecordWithFlags", {"event": record.handle, "stream": s.handle, "flags": 1}, 1200, stream=s)
+        awaited = self.rng.choice(self.events) if self.rng.random() < 0.3 and (self.capture or not self.cuda) else None
+        if awaited and awaited.done and awaited is not record:
+            self.call(t, "StreamWaitEvent", {"event": awaited.handle, "stream": s.handle, "flags": 1}, 1200, stream=s)
+        else:
+            awaited = None
+        if hides:
+            self.call(t, hides, {"stream": s.handle}, 1200, stream=s)
+        self.hiding = False
         self.call(t, "StreamEndCapture", {"stream": s.handle, "graph": graph}, 1000, stream=s)
         self.call(t, "GraphInstantiate", {"graphExec": graph + 1, "graph": graph}, 1000)
         for into in [s] + self.rng.sample(own, 1) if self.rng.random() < 0.3 else [self.rng.choice(own)]:
-            self.launch_captured(t, into, graph, record)
+            self.launch_captured(t, into, graph, record, awaited, hides)
         self.meet(t)  # nobody destroys a stream that captures
 
     def launch_into(self, t, s):
         corr, at = self.call(t, "LaunchKernel", {"stream": s.handle}, 3000, stream=s)
         self.run_kernel(s, corr, at)
 
-    def launch_captured(self, t, s, graph, record):
+    def launch_captured(self, t, s, graph, record, awaited, hides):
         corr, at = self.call(t, "GraphLaunch", {"graphExec": graph + 1, "stream": s.handle}, 5000, stream=s)
         start, s.ran = self.start_after(s, at), True
+        if awaited:
+            self.inside.setdefault(corr, set()).add(awaited.done)
+            start = max(start, awaited.done.end + 1000)
         dur, name = int(10 ** self.rng.uniform(3.5, 5.5)), self.new_name()
         self.see_work(name, s, corr, start, dur)
         s.tail = type(s.tail)(start + dur, name)
         if record:
             self.note_record(record, corr, s, s.tail)
+        if hides:
+            s.tail = type(s.tail)(s.tail.end + int(10 ** self.rng.uniform(3, 5)), f"{hides} of {corr}")
 
     def update_graph(self, t):
         """The event of a node is another one from here on."""

@@ -1,5 +1,5 @@
 """What programs do to streams that profilers show as calls at most: functions of the host, memory given back in the order of a stream,
-recording that begins late or pauses."""
+recording that begins late, pauses or ends early."""
 
 
 class Hidden:
@@ -7,6 +7,7 @@ class Hidden:
         self.freed = []  # Done behind which a block of memory may be used again
         begins = self.began + self.rng.randrange(1500000)
         self.off = [(0, begins)] if self.late else []  # (from, until): nothing was recorded
+        self.clipped = not self.capture and self.rng.random() < 0.1  # it ends before the program does
         self.shows_orphans = not self.capture or self.rng.random() < 0.5
         self.pauses = self.rng.random() < (0.3 if self.capture else 0)
 
@@ -19,7 +20,9 @@ class Hidden:
         """Runs when the stream gets there, and the stream goes on when it is over."""
         s = self.pick(t)
         name, args = self.spelled(s, self.rng.choice(["LaunchHostFunc", "StreamAddCallback"]), {})
+        self.hiding = True
         corr, at = self.call(t, name, args, 2000, stream=s)
+        self.hiding = False
         over = max(at, self.enter(s).end) + int(10 ** self.rng.uniform(3.5, 5.5))
         s.tail = type(s.tail)(over, f"function {corr}")
 
@@ -48,8 +51,19 @@ class Hidden:
     def is_off(self, time):
         return any(a <= time < b for a, b in self.off)
 
+    def clip(self):
+        """What was not over when the recording ended."""
+        end = self.began + int((max(self.threads) - self.began) * self.rng.uniform(0.3, 1))
+        self.calls = [c for c in self.calls if c.start + c.dur <= end]
+        self.works = [w for w in self.works if w.over <= end]
+        self.syncs = [s for s in self.syncs if s.start + s.dur <= end]
+        self.barriers = [b for b in self.barriers if b[5] <= end]
+        self.records = [r for r in self.records if self.made[r[0]] <= end]
+
     def hide(self):
         """What began while nothing was recorded. Work is told by its call, or by its own start."""
+        if self.clipped:
+            self.clip()
         unseen = {corr for corr, start in self.made.items() if self.is_off(start)}
         self.calls = [c for c in self.calls if c.corr not in unseen]
         self.works = [w for w in self.works if w.corr not in unseen or (self.shows_orphans and not self.is_off(w.start))]

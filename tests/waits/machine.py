@@ -1,8 +1,9 @@
 """A GPU machine that plays random programs: streams, events, default streams, several devices and threads. Knows nothing of the
 resolver: it plays the timeline and notes, of every command, the work that ended last among all it stood behind. What it saw is a list
-of plain records; forms.py and capture.py write them as profilers do. words.py, graphs.py, hidden.py, shared.py, streams.py
-and clocks.py add to what programs do."""
+of plain records; forms.py and capture.py write them as profilers do. words.py, graphs.py, hidden.py, shared.py, streams.py,
+commands.py and clocks.py add to what programs do."""
 from clocks import Clocks
+from commands import Commands
 from graphs import Graphs
 from hidden import Hidden
 from shared import Shared
@@ -51,6 +52,7 @@ class Call:
 class Work:
     def __init__(self, name, stream, corr, start, dur, copy=None):
         self.name, self.stream, self.corr, self.start, self.dur, self.copy = name, stream, corr, start, dur, copy
+        self.pinned = False  # copy from or to memory of the host that stays where it is
         self.over = start + dur  # truly; start and dur are as the profiler tells them
 
 
@@ -65,10 +67,10 @@ class Sync:
         self.number = event.number if event is not None else -1
 
 
-class Program(Words, Graphs, Hidden, Shared, Streams, Clocks):
+class Program(Words, Graphs, Hidden, Shared, Streams, Commands, Clocks):
     """One process. cuda: what CUPTI and Kineto see; else HIP. capture: a recorder that sees more and counts its losses."""
-    DEVICES, THREADS, FAILS, IN_VAIN = [1, 1, 2, 3], [1, 1, 2], 0.05, 0.5
-    OVERTAKES, LOSES, LENGTH = 0.2, 0.1, (10, 50)
+    DEVICES, THREADS, FAILS, IN_VAIN = [1, 1, 2, 3], [1, 1, 1, 1, 2, 2, 3], 0.05, 0.5
+    OVERTAKES, LOSES, LOSES_ANY, LENGTH = 0.2, 0.1, 0.02, (10, 50)
 
     def __init__(self, rng, pid, base, cuda, tells_device, capture=False, late=False):
         self.rng, self.pid, self.cuda, self.tells_device, self.capture = rng, pid, cuda, tells_device or capture, capture
@@ -76,6 +78,8 @@ class Program(Words, Graphs, Hidden, Shared, Streams, Clocks):
         self.calls, self.works, self.syncs, self.barriers, self.records, self.truth = [], [], [], [], [], {}
         self.made = {}  # call -> when
         self.shows_ends = True  # which stream a call destroys
+        self.orphaned = 0  # call that was lost; what it launched is not, or nobody could know
+        self.hiding = False  # calls now put into a graph what cannot be told without them
         self.numbered = {}  # thread -> number of the call that it has begun
         self.redundant = set()  # waits for what comes before in the stream that waits anyway
         self.inside = {}  # launch of a graph -> works that nodes of it wait for
@@ -98,6 +102,7 @@ class Program(Words, Graphs, Hidden, Shared, Streams, Clocks):
         self.start_hidden()
         self.start_shared()
         self.start_streams()
+        self.start_commands()
         self.start_clocks()
         self.acts = self.choose_acts()
         self.single_acts = [act for act in self.acts if act not in (self.capture_graph, self.renew_event, self.renew_stream)]
@@ -118,7 +123,7 @@ class Program(Words, Graphs, Hidden, Shared, Streams, Clocks):
         acts = [self.launch] * 9 + [self.record] * 5 + [self.stream_wait] * 4 + [
             self.event_sync, self.stream_sync, self.device_sync] * 2 + [self.set_device, self.peer_copy, self.launch_with_events,
             self.own_stream, self.query, self.launch_together, self.renew_event]
-        return acts + self.word_acts() + self.graph_acts() + self.hidden_acts() + self.shared_acts() + self.stream_acts() + self.clock_acts()
+        return acts + self.word_acts() + self.graph_acts() + self.hidden_acts() + self.shared_acts() + self.stream_acts() + self.command_acts() + self.clock_acts()
 
     # what is seen
 
@@ -129,11 +134,20 @@ class Program(Words, Graphs, Hidden, Shared, Streams, Clocks):
 
     def call(self, t, name, args, dur, status=0, shown=True, stream=None, parts=()):
         corr, start = self.numbered.pop(t, 0) or self.next_corr(), self.threads[t]
+        if shown and not self.hiding and self.lossy and self.rng.random() < self.LOSES_ANY:
+            self.lost, shown = self.lost + 1, False
+            self.orphaned = corr
         self.made[corr] = self.now = start
         if shown:
             self.calls.append(Call(name, t, corr, start, dur, args, status, self.current[t], stream, parts))
         self.threads[t] = start + dur
         return corr, start
+
+    def hold(self, t, corr, until):
+        """The call lasts until then."""
+        self.threads[t] = until
+        if self.calls and self.calls[-1].corr == corr:
+            self.calls[-1].dur = until - self.calls[-1].start
 
     def next_corr(self):
         self.corr += 1
@@ -198,7 +212,7 @@ class Program(Words, Graphs, Hidden, Shared, Streams, Clocks):
         name, start = self.new_name(), self.start_after(s, at)
         dur = int(10 ** self.rng.uniform(3.5, 6))
         s.tail, s.ran = Done(start + dur, name), True
-        if not self.loses():
+        if corr == self.orphaned or not self.loses():
             self.see_work(name, s, corr, start, dur, copy)
         return start
 
@@ -269,7 +283,8 @@ class Program(Words, Graphs, Hidden, Shared, Streams, Clocks):
     def record(self, t, e=None):
         s, e = self.pick(t), e or self.rng.choice(self.events)
         failed = self.fails()
-        name, args = self.spelled(s, "EventRecord", {"event": e.handle})
+        how = {"flags": 0} if self.rng.random() < 0.2 else {}
+        name, args = self.spelled(s, "EventRecordWithFlags" if how else "EventRecord", {"event": e.handle, **how})
         corr, at = self.call(t, name, args, 1500, int(failed), not self.loses(), stream=s)
         if failed:
             return
@@ -350,7 +365,7 @@ class Program(Words, Graphs, Hidden, Shared, Streams, Clocks):
         for s in self.streams + self.gone:
             if s.device == self.current[t]:
                 done = done.join(s.tail)
-        corr, at, dur = self.block(t, "DeviceSynchronize", {}, done)
+        corr, at, dur = self.block(t, self.rng.choice(["DeviceSynchronize", "DeviceSynchronize", "CtxSynchronize"]), {}, done)
         self.see_sync("Context Sync", corr, self.current[t], -1, at, dur)
 
     def query(self, t):

@@ -44,6 +44,11 @@ def numbers(p, rng):
     return lambda device, stream: stream if stream < 0 else stream + step * device
 
 
+def copy_kind(w):
+    """As CUPTI numbers them: 1 from the host, 2 to it, 10 between devices."""
+    return 1 if w.copy[0] is None else 2 if w.copy[1] is None else 10
+
+
 def driver_twin(c, rng):
     """Launches are also calls of the driver, with the same number, or nothing else."""
     if c.name != "LaunchKernel" or rng.random() < 0.5:
@@ -69,8 +74,8 @@ def nsys_program(db, p, rng):
     for w in rng.sample(p.works, len(p.works)):
         row = dict(start=w.start, end=w.start + w.dur, **place(w.stream.device, w.stream.number, w.corr))
         if w.copy:
-            db.put("CUPTI_ACTIVITY_KIND_MEMCPY", **row, bytes=4096, copyKind=2 if w.copy[1] is None else 10, srcKind=2,
-                   dstKind=0 if w.copy[1] is None else 2)
+            db.put("CUPTI_ACTIVITY_KIND_MEMCPY", **row, bytes=4096, copyKind=copy_kind(w),
+                   srcKind=2 if w.copy[0] is not None else int(w.pinned), dstKind=2 if w.copy[1] is not None else int(w.pinned))
         else:
             db.put("CUPTI_ACTIVITY_KIND_KERNEL", **row, demangledName=db.text(w.name))
     for corr, event, sync_id, s in p.records if shown else []:

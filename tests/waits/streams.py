@@ -38,6 +38,5 @@ class Streams:
         s = self.streams[self.current[t]]
         corr, at = self.call(t, "Memcpy", {"kind": 2, "size": 4096}, 3000, stream=s)
         self.run_kernel(s, corr, at, copy=(s.device, None))
-        self.threads[t] = s.tail.end + self.rng.randrange(1000, 9000)
-        self.calls[-1].dur = self.threads[t] - at
+        self.hold(t, corr, s.tail.end + self.rng.randrange(1000, 9000))
         self.truth[corr] = s.tail

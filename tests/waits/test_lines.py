@@ -170,6 +170,40 @@ def prefetch():
     return t, sync, "likely", "unseen_work", k
 
 
+@line("or attached to a stream")
+def attached():
+    t, sync, k = put("StreamAttachMemAsync")
+    return t, sync, "likely", "unseen_work", k
+
+
+@line("of a fill in a call of 20 us or less only `likely`")
+def short_fill():
+    """Its work is over before the call is, which took as long anyway."""
+    t = Trace()
+    fill = t.call("Memset", dur=8, at=150, stream=t.default[0], size=64)
+    t.work(t.default[0], 154, 157, fill)
+    return t, fill, "likely", "told_by_time", fill
+
+
+@line("of a fill in a call of 20 us or less only `likely`")
+def long_fill():
+    t = Trace()
+    fill = t.call("Memset", dur=80, at=150, stream=t.default[0], size=64)
+    t.work(t.default[0], 154, 227, fill)
+    return t, fill, "exact", None, fill
+
+
+@line("a capture that is not seen to end may be over at any time: waits of its stream are `lost`")
+def capture_without_end():
+    t = Trace()
+    s, other = t.stream(made=True), t.stream(made=True)
+    t.call("StreamBeginCapture", stream=s, mode=0)
+    t.launch(other, 150, 400)
+    t.lose()
+    t.record(other)
+    return t, t.wait(s), "lost", None, None
+
+
 @line("one without work counts if its call took 2 us or more")
 def fill():
     t, sync, k = put("MemsetAsync", 4)
@@ -205,6 +239,18 @@ def hidden_by_node():
 def hidden_by_capture():
     t, sync, g = hidden("StreamBeginCapture", "LaunchKernel", "LaunchHostFunc", "StreamEndCapture")
     return t, sync, "likely", "unseen_work", g
+
+
+@line("so may work whose call was lost then")
+def hidden_by_lost_launch():
+    t = Trace()
+    s, other = t.stream(made=True), t.stream(made=True)
+    t.launch(other, 135, 140)
+    t.launch(s, 145, 150)
+    t.call("GraphAddHostNode", graph=0x4000)
+    t.lose()
+    t.work(s, 250, 380, t.corr)
+    return t, t.sync(s, 402), "likely", "unseen_work", t.corr - 1
 
 
 @line("A graph launch is one work that ends with its last kernel.")

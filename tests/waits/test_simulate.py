@@ -143,7 +143,7 @@ def main():
         play(form, max(programs // share, 1), rng, simulate, "random", forms.FORMS[form].least)
         play(form, max(programs // share // 2, 1), rng, simulate_leaning, "leaning", 0)
         if not sys.argv[2:]:
-            play(form, 24, random.Random(form), simulate_plain, "plain", forms.FORMS[form].plain)
+            play(form, 24 if batch == 1 else 96, random.Random(form), simulate_plain, "plain", forms.FORMS[form].plain)
     tap.done()
 
 
