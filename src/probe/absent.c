@@ -66,16 +66,39 @@ static void library_choice(assay_ctx *c, const assay_lib *lib, const char *which
 		absent_of(c, "%s.build_id", path);
 }
 
+/* A folder where ROCm's files may be could not be looked into: what is not seen may lie there. */
+static bool rocm_is_shut(assay_ctx *c)
+{
+	static const char *const usual[] = {"/opt/rocm", "/usr/lib", "/usr/local/lib", "/lib"};
+	assay_env *e = c->env;
+	const char *top = NULL;
+	for (size_t i = 0; i < c->shut.folders.n; i++) {
+		assay_str folder = assay_str_of(c->shut.folders.p[i]);
+		bool may = assay_str_starts_any(folder, usual, ASSAY_COUNT_OF(usual));
+		for (size_t k = 0; k < e->roots.n && !may; k++)
+			may = assay_str_starts(folder, e->roots.p[k].path);
+		if (may && (!top || folder.n < strlen(top)))
+			top = folder.p;
+	}
+	if (top)
+		assay_ctx_reason(
+			c, ASSAY_LEVEL_ERROR,
+			"rocm: %s could not be looked into: what is not found may be there", top);
+	return top;
+}
+
 static void rocm_blocks(assay_ctx *c)
 {
 	assay_env *e = c->env;
-	bool any = e->roots.n || c->bundled;
+	bool any = e->roots.n || c->bundled, shut = rocm_is_shut(c);
 	if (!any && !unreadable(c, "rocm")) {
 		absent(c, "rocm.version");
 		absent(c, "assay.rocm");
 	}
-	unless_unreadable(c, e->hip.platform, "hip");
-	unless_unreadable(c, e->rocm.version_dev, "rocm.version_dev");
+	if (!shut) {
+		unless_unreadable(c, e->hip.platform, "hip");
+		unless_unreadable(c, e->rocm.version_dev, "rocm.version_dev");
+	}
 	if (c->running) {
 		unless_unreadable(c, e->rocm.kmd_version, "rocm.kmd_version");
 		unless_unreadable(c, e->amdgpu.n, "assay.amdgpu_driver");
@@ -83,6 +106,8 @@ static void rocm_blocks(assay_ctx *c)
 		unless_unreadable(c, e->gpu_arch.known, "assay.gpu_arch");
 		absent(c, "assay.amdgpu_driver.parameters.*");
 	}
+	if (shut)
+		return;
 	math_block(c, "hipblaslt", &e->hipblaslt);
 	math_block(c, "rocblas", &e->rocblas);
 	math_block(c, "miopen", &e->miopen);

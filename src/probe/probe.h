@@ -16,6 +16,7 @@ typedef struct assay_ctx {
 	assay_env *env;
 	assay_arena *a; /* the snapshot's own */
 	assay_root root;
+	assay_shut shut;        /* what of it could not be looked into */
 	const assay_root *proc; /* where /proc/PID of the described process is */
 	bool same_kernel;       /* the root is on this machine: the kernel and NVML may be asked */
 	const assay_env_opts *opts;

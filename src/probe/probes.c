@@ -140,6 +140,8 @@ bool assay_env_probe(assay_env *env, const assay_env_opts *opts, assay_err *err)
 	const char *path = c.opts->root ? c.opts->root : other_root(&c);
 	if (!assay_root_open(&c.root, path ? path : "/", err))
 		return false;
+	c.shut.a = c.a;
+	c.root.shut = &c.shut;
 	c.proc = &c.root;
 	if (path && !c.opts->root && assay_root_open(&host, "/", NULL))
 		c.proc = &host;
@@ -156,6 +158,7 @@ bool assay_env_probe(assay_env *env, const assay_env_opts *opts, assay_err *err)
 	if (ok)
 		run_all(&c);
 	assay_vec_free(&c.dirs);
+	assay_vec_free(&c.shut.folders);
 	assay_vec_free(&c.installed);
 	assay_map_free(&c.file_at);
 	assay_root_close(&c.root);

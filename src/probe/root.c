@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/folders.h"
 #include "base/input.h"
 #include "base/test.h"
 #include "base/utf8.h"
@@ -169,13 +170,29 @@ static int open_in_root(const assay_root *root, const char *path, int flags)
 	return open_by_hand(root, path, flags);
 }
 
+static void note_shut(const assay_root *root, const char *path, int error)
+{
+	static const char *const kernels[] = {"/proc/", "/sys/", "/dev/"};
+	assay_cause cause = cause_of(error);
+	if (!root->shut || error == ENAMETOOLONG ||
+	    (cause != ASSAY_CAUSE_DENIED && cause != ASSAY_CAUSE_IO) ||
+	    assay_str_starts_any(assay_str_of(path), kernels, ASSAY_COUNT_OF(kernels)))
+		return;
+	const char *folder = assay_folder_of(root->shut->a, path);
+	for (size_t i = 0; i < root->shut->folders.n; i++)
+		if (!strcmp(root->shut->folders.p[i], folder))
+			return;
+	*assay_push(&root->shut->folders) = folder;
+}
+
 bool assay_root_stat(const assay_root *root, const char *path, struct stat *st)
 {
 	int fd = open_in_root(root, path, O_PATH);
-	if (fd < 0)
-		return false;
-	bool ok = fstat(fd, st) == 0;
-	close(fd);
+	bool ok = fd >= 0 && fstat(fd, st) == 0;
+	if (!ok)
+		note_shut(root, path, errno);
+	if (fd >= 0)
+		close(fd);
 	return ok;
 }
 
@@ -223,6 +240,7 @@ static int open_kind(const assay_root *root, const char *path, bool dir, struct 
 	int fd = open_in_root(root, path, O_PATH);
 	if (fd < 0 || fstat(fd, st) < 0) {
 		*cause = cause_of(errno);
+		note_shut(root, path, errno);
 	} else if (dir ? !S_ISDIR(st->st_mode) : !S_ISREG(st->st_mode)) {
 		*cause = dir ? ASSAY_CAUSE_NOT_DIR : ASSAY_CAUSE_NOT_FILE;
 	}

@@ -35,11 +35,19 @@ typedef enum assay_cause {
 
 const char *assay_cause_text(assay_cause cause);
 
+/* Folders in which something could not be looked at, for another reason than that it is not there;
+ * the kernel's own are left out. */
+typedef struct assay_shut {
+	assay_arena *a;
+	assay_vec(const char *) folders;
+} assay_shut;
+
 typedef struct assay_root {
 	int fd;
 	const char *path; /* as given; "/" for the host */
 	bool host;        /* the running system itself: the kernel and NVML may be asked too */
 	bool no_openat2;  /* old kernel or a seccomp filter: resolve by hand */
+	assay_shut *shut; /* NULL: nobody asks */
 	assay_undo undo;
 } assay_root;
 

@@ -1,10 +1,13 @@
 """The fifteen layouts, and roots that are out to hurt."""
+import json
 import os
+import shutil
 import stat
+import subprocess
 import tempfile
 
 from cases_blocks import index, source_tree
-from fixture import SITE, elf, findings, notes, reasons
+from fixture import ASSAY, PATIENCE, SITE, elf, findings, notes, reasons
 from harness import HEAD, TOP, case, in_time, names_sha, sha
 
 
@@ -376,6 +379,26 @@ def _(r):
         os.chmod(r.path(t), 0)
     d = r.probe()
     assert "permission denied" in reasons(d, "rocm.version")[0] and d["rocblas"]["lib_hash"] is None
+
+
+@case("root14.what_lies_in_a_folder_that_is_shut_is_not_known_to_be_absent")
+def _(r):
+    """Probed by a user who may not look into it."""
+    r.rocm().kfd()
+    probe = shutil.copy(ASSAY, r.path("/assay"))
+    os.chmod(r.top, 0o755)
+    who = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+    def absent():
+        p = subprocess.run([probe, "env", "--no-cache", "--root", r.top, "--json"], capture_output=True, timeout=PATIENCE, cwd="/", **who)
+        d = json.loads(p.stdout)
+        return d, {"rocblas", "hip", "assay.libraries.*", "assay.kernel_databases.*"} & set(d["assay"]["absent"])
+    d, none = absent()
+    assert d["rocblas"]["lib_hash"] and none == {"assay.libraries.*", "assay.kernel_databases.*"}, none
+    os.chmod(r.path("/opt/rocm/lib"), 0)
+    d, none = absent()
+    os.chmod(r.path("/opt/rocm/lib"), 0o755)
+    assert not none and d["rocblas"]["lib_hash"] is None, none
+    assert any("rocm: /opt/rocm/lib" in x for x in reasons(d, "rocm")), reasons(d)
 
 
 @case("root14.link_out_of_the_root_reads_nothing_outside")
