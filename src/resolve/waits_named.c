@@ -165,7 +165,8 @@ static void add_hidden_by_lost(waits *w, const uint64_t *since)
 	size_t n = w->recs.n;
 	for (size_t i = 0; i < n; i++) {
 		assay_sweep_rec unseen = w->recs.p[i];
-		if (unseen.op != ASSAY_OP_LAUNCH || unseen.thread != ASSAY_NO_ROW)
+		if (unseen.op != ASSAY_OP_LAUNCH || unseen.thread != ASSAY_NO_ROW ||
+		    unseen.track == ASSAY_NO_ROW)
 			continue;
 		uint32_t source = assay_track_group(w->t, unseen.track);
 		if (source >= w->sources || unseen.key < since[source])
