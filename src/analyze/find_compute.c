@@ -105,6 +105,25 @@ static void tell_launching(const assay_find_ctx *c, const assay_advice *v, assay
 			     v->what, verb + 1, assay_share_words(c, f->total));
 }
 
+/* The device is busy now, and in the replay the host keeps it from being done sooner. Recording
+ * slows hosts, by how much nobody knows: without it the host may keep up. */
+static bool is_held_by_host(const assay_find_ctx *c, double share)
+{
+	const double most_idle = 0.1, kept_up = 0.8;
+	return share < kept_up && (double)c->w->idle < most_idle * (double)c->whole;
+}
+
+static void bound(const assay_find_ctx *c, const assay_advice *v, double share, assay_found *f)
+{
+	bool held = is_held_by_host(c, share);
+	if (v->least == v->most && !held)
+		return;
+	f->least = (int64_t)(share * (double)(v->least + v->gaps));
+	f->most = (int64_t)((held ? 1 : share) * (double)(v->most + v->gaps));
+	if (held)
+		assay_found_add_fact(f, "at best where the host keeps up, which recording slows");
+}
+
 static void weigh(const assay_run *run, const assay_find_ctx *c, const assay_advice *v,
 		  assay_found *f)
 {
@@ -115,10 +134,7 @@ static void weigh(const assay_run *run, const assay_find_ctx *c, const assay_adv
 	if (share > 1.05)
 		tell_launching(c, v, f);
 	f->saved = f->saved > 0 ? f->saved : 1;
-	if (v->least == v->most)
-		return;
-	f->least = (int64_t)(share * (double)(v->least + v->gaps));
-	f->most = (int64_t)(share * (double)(v->most + v->gaps));
+	bound(c, v, share, f);
 }
 
 static void add_advice(const assay_run *run, const assay_find_ctx *c, const assay_advice *v)
