@@ -203,6 +203,30 @@ static void check_modes(assay_run *run)
 	}
 }
 
+/* What recorders say that they could not see of the host, each once. */
+static void check_host(assay_run *run)
+{
+	static const char *const expected[] = {"no Python", "switched off", "forked child"};
+	const assay_meta_table *m = &run->part.t.meta;
+	assay_map told = {0};
+	for (size_t i = 0, n = m->n; i < n; i++) {
+		assay_str key = assay_text(run, m->key[i]), value = assay_text(run, m->value[i]);
+		bool stacks = assay_str_is(key, "stacks.none");
+		for (size_t k = 0; stacks && k < ASSAY_COUNT_OF(expected); k++)
+			stacks = !assay_str_is(value, expected[k]);
+		if (!stacks && !assay_str_is(key, "samples.without"))
+			continue;
+		uint32_t *slot = assay_map_at(&told, m->value[i]);
+		if (*slot == ASSAY_MAP_ABSENT)
+			assay_warn(run, "host_unseen",
+				   stacks ? "Python stacks were not recorded: %.*s"
+					  : "samples of the host are without %.*s",
+				   (int)value.n, value.p);
+		*slot = 0;
+	}
+	assay_map_free(&told);
+}
+
 /* Spans that a profiler draws around its own recording have no category, or this one; those around
  * its counters are known by these. */
 static bool is_about_recording(const assay_run *run, assay_str cat)
@@ -259,6 +283,7 @@ void assay_checks(assay_run *run)
 	assay_check_failures(run);
 	check_categories(run);
 	check_modes(run);
+	check_host(run);
 	compare_telemetry(run);
 	check_links(run);
 	check_ranks(run);
@@ -320,6 +345,26 @@ TEST(a_rank_with_another_driver_is_named)
 	CHECK_EQ(run->part.t.warning.n, 1);
 	CHECK(strstr(assay_z(run, run->part.t.warning.text[0]),
 		     "12080 on 3 of 4 ranks, but: rank 2 12040"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(what_a_recorder_could_not_see_of_the_host_is_told_once)
+{
+	static const struct {
+		const char *key, *value;
+	} facts[] = {{"stacks.none", "no Python"},
+		     {"stacks.none", "layout-check frame"},
+		     {"stacks.none", "layout-check frame"},
+		     {"samples.without", "system calls and files: /proc is hidden"}};
+	assay_run *run = assay_run_new();
+	for (size_t i = 0; i < ASSAY_COUNT_OF(facts); i++)
+		assay_meta_add(&run->part, facts[i].key, assay_str_of(facts[i].value));
+	assay_checks(run);
+	const assay_warning_table *w = &run->part.t.warning;
+	CHECK_EQ(w->n, 2);
+	CHECK(strstr(assay_z(run, w->text[0]), "not recorded: layout-check frame"));
+	CHECK(strstr(assay_z(run, w->text[1]), "without system calls and files"));
 	assay_run_free(run);
 	return 0;
 }
