@@ -207,9 +207,9 @@ static void take_device(assay_rates *out, assay_run *run, const struct device *d
 	out->faster = faster_than_sheet(d);
 	out->links = d->links * 1e9;
 	out->how = part ? assay_printf(&run->arena,
-				       "data sheet of %s, of which this part has %d of %d units",
+				       "peaks of %s, of which this part has %d of %d units",
 				       d->name, units, d->units)
-			: assay_printf(&run->arena, "data sheet of %s", d->name);
+			: assay_printf(&run->arena, "peaks of %s", d->name);
 }
 
 /* Where a member of the file goes, and its unit. */
@@ -298,8 +298,7 @@ bool assay_rates_find(assay_rates *out, assay_run *run, uint32_t device_time, co
 	if (d)
 		take_device(out, run, d, told.units);
 	if (also)
-		out->how = assay_printf(&run->arena, "data sheet of %s; it may be a %s", d->name,
-					also);
+		out->how = assay_printf(&run->arena, "peaks of %s; it may be a %s", d->name, also);
 	return !file || take_file(out, run, file, err);
 }
 
