@@ -274,19 +274,22 @@ static bool read_object(chrome *c, uint64_t *pos, assay_err *err)
 	}
 }
 
-/* Whether the object at the cursor is an event itself, as in a file of one event a line. */
+/* Whether the object at the cursor is an event itself, as in a file of one event a line. One that
+ * holds a list of events is none, whatever its header has. */
 static bool is_event(assay_json j)
 {
+	bool event = false;
 	assay_str key;
 	if (!assay_json_enter(&j, '{'))
 		return false;
 	while (assay_json_member(&j, &key)) {
-		if (assay_str_is(key, "ph"))
-			return assay_json_peek(&j) == '"';
-		if (assay_str_is(key, "traceEvents") || !assay_json_skip(&j, NULL))
+		if (assay_str_is(key, "traceEvents"))
 			return false;
+		event |= assay_str_is(key, "ph") && assay_json_peek(&j) == '"';
+		if (!assay_json_skip(&j, NULL))
+			break;
 	}
-	return false;
+	return event;
 }
 
 /* One document from *pos on: a list of events, events without a list, or an object that holds

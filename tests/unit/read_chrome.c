@@ -546,6 +546,17 @@ TEST(documents_in_a_row_and_events_by_line_are_one_trace)
 	return 0;
 }
 
+TEST(what_holds_a_list_of_events_is_no_event_itself)
+{
+	assay_run *run = READ(
+		"{\"ph\": \"X\", \"name\": \"launch\", \"ts\": 10.000, \"dur\": 5,\n"
+		" \"traceEvents\": [{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"ts\": 1, \"dur\": 2}]}");
+	CHECK(run->part.t.host.n == 0 && run->part.t.gpu.n == 1);
+	CHECK(assay_str_is(assay_meta_get(run, "ph"), "\"X\""));
+	assay_run_free(run);
+	return 0;
+}
+
 TEST(json_that_is_no_trace_is_refused)
 {
 	CHECK(!READ("{\"metadata\": {\"kernelspec\": {}}, \"nbformat\": 4}"));
