@@ -87,10 +87,11 @@ static_assert((int)ASSAY_WIRE_TYPE_COUNT <= (int)ASSAY_RING_KINDS, "every type i
 /* Data starts on a page. */
 enum { ASSAY_RING_DATA = (sizeof(assay_ring_file) + 4095) & ~4095 };
 
-/* Where ring i's data starts in the file; the recorder's own is at ASSAY_RING_DATA. */
+/* Where ring i's data starts in the file, and of ASSAY_RING_MAX where all of them end; the
+ * recorder's own is at ASSAY_RING_DATA. */
 static inline uint64_t assay_ring_at(uint32_t i, uint32_t ring_bytes)
 {
-	ASSAY_ASSERT_CHECKED(i < ASSAY_RING_MAX);
+	ASSAY_ASSERT_CHECKED(i <= ASSAY_RING_MAX);
 	return (uint64_t)ASSAY_RING_DATA + ASSAY_RING_BULK + (uint64_t)i * ring_bytes;
 }
 
