@@ -710,7 +710,7 @@ static uint8_t flags_of(const assay_rates *rates, uint8_t class, uint8_t math, c
 {
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
-	const struct compute c = {.run = run, .t = t, .rates = *rates};
+	struct compute c = {.run = run, .t = t, .rates = *rates};
 	uint32_t shape = assay_add(t, ASSAY_T_op_shape), call = assay_add(t, ASSAY_T_op_call);
 	t->op_call.shape[call] = shape;
 	t->op_call.gpu[call] = assay_hand_gpu(run, kernel, 0, ns, ASSAY_NO_ROW);
@@ -721,7 +721,7 @@ static uint8_t flags_of(const assay_rates *rates, uint8_t class, uint8_t math, c
 	t->op_shape.busy[shape] = ns;
 	t->op_shape.flops[shape] = 1e9;
 	t->op_shape.bytes[shape] = 1;
-	set_bound((struct compute *)&c, shape);
+	set_bound(&c, shape);
 	*bound = t->op_shape.bound_ns[shape];
 	uint8_t flags = t->op_shape.flags[shape];
 	assay_run_free(run);

@@ -89,7 +89,7 @@ static void look(struct search *s, const assay_order *order)
 static void tell(const struct search *s, const assay_find_ctx *c)
 {
 	char blocks[ASSAY_FMT], count[ASSAY_FMT];
-	double share, ns = (double)s->g->dur[s->longest];
+	double ns = (double)s->g->dur[s->longest];
 	assay_per_step per = assay_per_step_of(c, false);
 	assay_found f = {
 		.id = id,
@@ -98,9 +98,9 @@ static void tell(const struct search *s, const assay_find_ctx *c)
 		.least = ASSAY_WORTH_UNKNOWN,
 		.confidence = 0.7,
 		.fix = "more elements for each block (Triton: BLOCK of 1024 and more, or num_warps=1 where it stays small), or a grid of a few blocks a unit whose threads go through the data in a loop"};
-	f.replayed = assay_find_shorter(c, s->dur, INT64_MAX, &share);
-	f.saved = (int64_t)(f.replayed ? share * (double)c->whole : goes * (double)s->time);
-	f.saved = f.saved > 0 ? f.saved : 1;
+	double saved =
+		assay_find_shorter(c, s->dur, INT64_MAX, goes * (double)s->time, &f.replayed);
+	f.saved = saved > 1 ? (int64_t)saved : 1;
 	f.text = assay_printf(
 		c->scratch, "kernels of so many small blocks that starting them takes the time: %s",
 		assay_share_words(c, f.total));

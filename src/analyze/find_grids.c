@@ -97,7 +97,6 @@ static uint32_t main_kernel(const struct search *s)
 static void add_finding(const struct search *s, const assay_find_ctx *c)
 {
 	char count[ASSAY_FMT];
-	double share;
 	/* without that the units have work beside it */
 	const assay_found *streams = assay_found_with_id(c, "serial_streams");
 	uint32_t gpu = main_kernel(s);
@@ -111,8 +110,7 @@ static void add_finding(const struct search *s, const assay_find_ctx *c)
 		.confidence = 0.6,
 		.follows = streams ? streams->id : NULL,
 		.fix = "more blocks: a larger batch, the long dimension divided among several of them (split-K, a reduction in two passes), or other work beside it on a stream of its own"};
-	f.replayed = assay_find_shorter(c, s->dur, INT64_MAX, &share);
-	double saved = f.replayed ? share * (double)c->whole : (double)s->idle;
+	double saved = assay_find_shorter(c, s->dur, INT64_MAX, (double)s->idle, &f.replayed);
 	f.saved = saved > 1 ? (int64_t)saved : 1;
 	f.text = assay_printf(
 		c->scratch,

@@ -169,17 +169,15 @@ static void find_family(assay_run *run, const assay_find_ctx *c, const uint8_t *
 	const struct family *y = &families[family - 1];
 	assay_per_step each = assay_per_step_of(c, false);
 	char count[ASSAY_FMT];
-	double share;
 	struct heavy s = measure(run, c, of_name, reported, family);
 	if ((double)s.time < y->least * (double)c->whole)
 		return;
 	assay_found f = {.id = y->id, .total = s.time, .confidence = 0.6, .most = s.time};
-	bool known = assay_find_shorter(c, s.dur, INT64_MAX, &share);
-	double saved = y->goes * (known ? share * (double)c->whole : (double)s.time);
+	double saved =
+		y->goes * assay_find_shorter(c, s.dur, INT64_MAX, (double)s.time, &f.replayed);
 	if (saved < assay_worth_saying * (double)c->whole)
 		return;
 	f.saved = (int64_t)saved;
-	f.replayed = known;
 	f.least = ASSAY_WORTH_UNKNOWN; /* all of it may be needed */
 	f.text = assay_printf(c->scratch, "%s %s", y->text, assay_share_words(c, f.total));
 	f.fix = y->fix;

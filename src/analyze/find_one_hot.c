@@ -145,7 +145,6 @@ static void tell(const struct search *s)
 {
 	const assay_find_ctx *c = s->c;
 	assay_per_step each = assay_per_step_of(c, false);
-	double share;
 	char count[ASSAY_FMT], time[ASSAY_FMT];
 	uint32_t stack = assay_call_stack(s->t, s->t->launch.host[s->ones]);
 	assay_found f = {
@@ -165,11 +164,7 @@ static void tell(const struct search *s)
 		"%s of them%s; making the matrices (zeros, ones scattered into them, casts) takes %s",
 		assay_fmt_count(count, s->products / (uint64_t)each.steps), each.words,
 		assay_fmt_time(time, s->made / each.steps));
-	f.saved = f.total;
-	if (assay_find_shorter(c, s->dur, INT64_MAX, &share)) {
-		f.saved = (int64_t)(share * (double)c->whole);
-		f.replayed = true;
-	}
+	f.saved = (int64_t)assay_find_shorter(c, s->dur, INT64_MAX, (double)f.total, &f.replayed);
 	f.saved = f.saved > 0 ? f.saved : 1;
 	put_under(s);
 	assay_finding_add(c, &f);

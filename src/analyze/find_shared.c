@@ -340,7 +340,6 @@ static void tell(const struct shared *x)
 {
 	const assay_find_ctx *c = x->c;
 	bool proved = x->foreign >= FOREIGN_LOOKS || has_other(x);
-	double share = 0;
 	assay_found f = {.id = "contention",
 			 .cause = proved ? "other_process" : "contention",
 			 .total = x->excess + x->stalled,
@@ -355,11 +354,9 @@ static void tell(const struct shared *x)
 			      proved ? "another process uses the GPU: it takes"
 				     : "the GPU is slower at times than it usually is: that takes",
 			      assay_share_words(c, f.total));
-	if (assay_find_shorter(c, x->usual, STALL, &share)) {
-		f.saved = (int64_t)(share * (double)c->whole);
+	f.saved = (int64_t)assay_find_shorter(c, x->usual, STALL, 0, &f.replayed);
+	if (f.replayed)
 		f.saved = f.saved < 1 ? 1 : f.saved < f.total ? f.saved : f.total;
-		f.replayed = true;
-	}
 	tell_slow(x, &f);
 	tell_rest(x, &f);
 	put_under(c, f.id);

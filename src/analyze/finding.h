@@ -146,9 +146,10 @@ extern const assay_finder assay_find_missing;    /* what was not recorded */
  * --what-if` takes it); false: it cannot be replayed, or names nothing in it. */
 bool assay_find_without(const assay_find_ctx *c, const char *what_if, double *share);
 
-/* The same with these lengths of GPU work (by row of gpu; negative: as it was), and with no wait of
- * this length between queued work. */
-bool assay_find_shorter(const assay_find_ctx *c, const int64_t *dur, int64_t stall, double *share);
+/* ns that a replay saves with these lengths of GPU work (by row of gpu; negative: as it was), and
+ * with no wait of this length between queued work; `otherwise` where it cannot be replayed. */
+double assay_find_shorter(const assay_find_ctx *c, const int64_t *dur, int64_t stall,
+			  double otherwise, bool *replayed);
 
 /* "1 ms of every 3 ms step", or of the recording; in the scratch arena. */
 const char *assay_share_words(const assay_find_ctx *c, int64_t total);

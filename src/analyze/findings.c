@@ -47,9 +47,12 @@ bool assay_find_without(const assay_find_ctx *c, const char *what_if, double *sh
 	return c->worth && assay_worth_without(c->worth, what_if, share);
 }
 
-bool assay_find_shorter(const assay_find_ctx *c, const int64_t *dur, int64_t stall, double *share)
+double assay_find_shorter(const assay_find_ctx *c, const int64_t *dur, int64_t stall,
+			  double otherwise, bool *replayed)
 {
-	return c->worth && assay_worth_shorter(c->worth, dur, stall, share);
+	double share;
+	*replayed = c->worth && assay_worth_shorter(c->worth, dur, stall, &share);
+	return *replayed ? share * (double)c->whole : otherwise;
 }
 
 bool assay_where_is_line(const assay_where *x, const assay_where *y)
