@@ -208,7 +208,7 @@ static bool make_ring_file(const char *stem)
 	f->bulk.id = atomic_fetch_add(&rt.next_ring, 1) + 1;
 	atomic_store(&f->bulk.state, ASSAY_RING_LIVE);
 	f->magic = ASSAY_RING_MAGIC;
-	return assay_keep_begin() && assay_ring_own(rt.ring.fd);
+	return assay_ring_own(rt.ring.fd);
 }
 
 static bool make_files(void)
@@ -342,8 +342,7 @@ bool assay_rt_append(assay_wire_chunk *c, const void *payload, size_t n)
 	return false;
 }
 
-/* What is not written stays in its ring and is tried again. The first one says what process it is,
- * and stands in the capture at once. */
+/* What is not written stays in its ring and is tried again. */
 static bool write_chunk(const assay_ring *r, void *payload, size_t n)
 {
 	assay_wire_chunk c = {.ring = r->id,
@@ -351,8 +350,7 @@ static bool write_chunk(const assay_ring *r, void *payload, size_t n)
 			      .pos = atomic_load(&r->tail),
 			      .time = assay_rt_now(),
 			      .pid = rt.file->pid};
-	return assay_keep_on() && rt.capture_bytes ? assay_keep_put(&c, payload, n)
-						   : assay_rt_append(&c, payload, n);
+	return assay_keep_on() ? assay_keep_put(&c, payload, n) : assay_rt_append(&c, payload, n);
 }
 
 /* What was taken from a ring, which made sense up to `next`, goes into the file; what a stray write
@@ -710,7 +708,14 @@ static void sleep_until_due(void)
 		assay_control_disturb();
 }
 
-/* Before the starting thread goes on; it holds the lock for us. */
+static void take_files_away(void)
+{
+	take_away(&rt.capture);
+	take_away(&rt.ring);
+}
+
+/* Before the starting thread goes on; it holds the lock for us. What process it is stands in the
+ * capture at once, and nothing else can yet: what a flight recorder does not keep begins here. */
 static bool begin(void)
 {
 	is_writer = true;
@@ -719,6 +724,12 @@ static bool begin(void)
 	if (!make_files())
 		return false;
 	put_process();
+	assay_rt_publish();
+	drain_bulk();
+	if (!assay_keep_begin()) {
+		take_files_away();
+		return false;
+	}
 	make_spare_rings();
 	return true;
 }
@@ -732,7 +743,7 @@ void *assay_rt_writer(void *unused)
 	if (!atomic_compare_exchange_strong(&rt.writing, &starts,
 					    ok ? RT_WRITER_RUNS : RT_WRITER_FAILED)) {
 		if (ok)
-			take_away(&rt.capture), take_away(&rt.ring);
+			take_files_away();
 		ok = false;
 	}
 	assay_rt_wake(&rt.writing);

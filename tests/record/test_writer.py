@@ -2,6 +2,7 @@
 """The recorder's writer alone, made to meet what is rare (writer.c): disks that are full, memory that the program wrote over,
 no room for rings. What it leaves is looked at where nobody took it: no `assay record` is there.
 usage: test_writer.py [BUILD [WORDS...]]   prints one line a test; exit status 1 when one fails."""
+import collections
 import json
 import os
 import re
@@ -25,17 +26,17 @@ def build():
 WHERE, RINGS = WORK + "/run", WORK + "/rings"
 
 
-def run_case(case, to=""):
+def run_case(case, to="", how=""):
     for path in (WHERE, RINGS):
         shutil.rmtree(path, ignore_errors=True)
         os.mkdir(path)
     return subprocess.run([PROGRAM, case], capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL, umask=0o022,
-                          env=dict(os.environ, ASSAY_RECORD=f"1;dir={WHERE}{to};rings={RINGS};flush=600000"))
+                          env=dict(os.environ, ASSAY_RECORD=f"1;dir={WHERE}{to};rings={RINGS};flush=600000{how}"))
 
 
-def write(case, torn=False):
+def write(case, torn=False, how=""):
     """What the case printed, its capture, and how many files of rings it left."""
-    p = run_case(case)
+    p = run_case(case, how=how)
     eq((p.returncode, p.stderr), (0, ""))
     words = p.stdout.split()
     said = dict(zip(words[::2], map(int, words[1::2])))
@@ -66,6 +67,17 @@ def records_are_whole_when_the_system_writes_a_few_bytes_at_a_time():
     said, c, rings = write("pieces")
     whole(said, c)
     eq((said["recorded"], rings), (110, 0))
+
+
+@test
+def what_is_not_kept_begins_with_the_first_record():
+    said, c, rings = write("work at once", how=";keep=16777216;keep_ns=1;hang=3600000")
+    (off, on), process = c.rows["SWITCH"], c.rows["PROCESS"][0]
+    eq((off["on"], off["why"], on["on"]), (0, 3, 1))
+    dropped = collections.Counter({TYPES[r["kind"]]: r["count"] for r in c.rows["TALLY"] if r["cause"]})
+    eq((len(c.rows["KERNEL"]), dropped["KERNEL"], dropped["RANGE"] + len(c.rows["RANGE"])), (0, 3, said["recorded"]))
+    assert process["start"] <= off["time"] < on["time"], (process, off, on)
+    eq((len(c.rows["END"]), c.rows["LOST"], rings), (1, [], 0))
 
 
 @test

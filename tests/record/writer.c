@@ -25,8 +25,8 @@
 /* ---- the functions that fail ---- */
 
 enum { WRITE_ALL, WRITE_PIECES, WRITE_FULL, WRITE_NAMES_ONLY, WRITE_NO_END };
-static _Atomic int how_to_write, gate, at_gate, no_room, wait_for_word, waits, rests, refuse_tables,
-	refuse_cut, sampled, lingers;
+static _Atomic int how_to_write, gate, at_gate, lock_gate, no_room, wait_for_word, waits, rests,
+	refuse_tables, refuse_cut, sampled, lingers;
 static _Atomic long wakes, unseen, slept;
 
 static void wait_until(_Atomic int *flag, int value)
@@ -75,6 +75,17 @@ ssize_t writev(int fd, const struct iovec *v, int n)
 		return write_some(fd, v, n, 40);
 	errno = how == WRITE_PIECES ? EINTR : ENOSPC;
 	return -1;
+}
+
+int pthread_mutex_timedlock(pthread_mutex_t *m, const struct timespec *t)
+{
+	if (assay_rt_is_writer())
+		wait_until(&lock_gate, 0);
+	static int (*real)(pthread_mutex_t *, const struct timespec *);
+	void *p = real ? NULL : dlsym(RTLD_NEXT, "pthread_mutex_timedlock");
+	if (p)
+		memcpy(&real, &p, sizeof real);
+	return real(m, t);
 }
 
 int ftruncate(int fd, off_t n)
@@ -255,6 +266,34 @@ static void with_pieces(void)
 		record(10);
 		one_thread();
 		settle();
+	}
+}
+
+/* The same, and nothing that is kept was asked for. A rest may have begun before it was woken. */
+static void go_round(void)
+{
+	for (int i = 0; i < 2; i++) {
+		rests = 0;
+		assay_rt_wake_writer();
+		wait_until(&rests, 1);
+	}
+}
+
+/* Before the writer has gone round once, the GPU has worked; all of it is too old soon. */
+static void with_work_at_once(void)
+{
+	if (!assay_rt_bulk_open())
+		abort();
+	for (int i = 0; i < 3; i++) {
+		assay_wire_kernel *k = assay_rt_bulk(ASSAY_WIRE_KERNEL, sizeof *k);
+		k->work.start = assay_rt_now();
+		k->work.end = k->work.start + 1;
+	}
+	assay_rt_bulk_close();
+	lock_gate = 0;
+	for (int i = 0; i < 3; i++) {
+		record(1);
+		go_round();
 	}
 }
 
@@ -620,6 +659,7 @@ static const struct {
 } cases[] = {
 	{"nothing", with_a_rest, 0, 0},
 	{"pieces", with_pieces, 0, 0},
+	{"work at once", with_work_at_once, 0, 0},
 	{"full", with_a_full_disk, 0, 0},
 	{"full end", with_a_full_disk_at_the_end, 0, 0},
 	{"torn", with_a_chunk_that_cannot_be_cut_off, 0, 0},
@@ -655,6 +695,7 @@ int main(int argc, char **argv)
 			continue;
 		refuse_tables = cases[i].refuse_tables;
 		no_room = cases[i].no_room;
+		lock_gate = cases[i].run == with_work_at_once;
 		for (int fd = 0; fd < 20; fd++)
 			open("/dev/null", O_RDONLY);
 		if (!assay_rt_start(&hooks))
