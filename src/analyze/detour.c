@@ -11,11 +11,11 @@ static const struct row {
 	assay_why cause; /* ASSAY_WHY_COUNT: any */
 	const char *path;
 	const char *function; /* its last words; "": any */
-	enum { NEEDED, GOES, OWN, LOADER } work;
+	enum { NEEDED, GOES, OWN, LOADER, SHARER, PIPE } work;
 	assay_detour way;
 } rows[] = {
-#define DETOUR_AS(cause, path, function, as, says, fix)                                            \
-	{ASSAY_WHY_##cause, path, function, NEEDED, {says, fix, ASSAY_WHY_##as}},
+#define DETOUR_AS(cause, path, function, work, as, says, fix)                                      \
+	{ASSAY_WHY_##cause, path, function, work, {says, fix, ASSAY_WHY_##as}},
 #define DETOUR_IN(cause, path, function, work, says, fix)                                          \
 	{ASSAY_WHY_##cause, path, function, work, {says, fix, ASSAY_WHY_COUNT}},
 #define DETOUR(cause, path, work, says, fix) DETOUR_IN(cause, path, "", work, says, fix)
@@ -89,13 +89,13 @@ uint8_t assay_detour_by_checkpoints(void)
 		      ASSAY_WHY_COUNT);
 }
 
-/* A frame's own way inside that of its caller. A loader's workers are other processes, which is
- * nothing to be cured. */
+/* A frame's own way inside that of its caller. A loader's workers are other processes, and memory
+ * is shared by asking them for it: that there is a pipe is nothing to be cured. */
 static uint8_t inside(uint8_t caller, uint8_t own)
 {
-	bool of_loader = caller != NONE && own != NONE && rows[caller].work == LOADER &&
-			 rows[own].way.as == ASSAY_WHY_HOST_DATA;
-	return own == NONE || of_loader ? caller : own;
+	bool known = caller != NONE && own != NONE && rows[own].work == PIPE &&
+		     (rows[caller].work == LOADER || rows[caller].work == SHARER);
+	return own == NONE || known ? caller : own;
 }
 
 unsigned assay_detour_inside(unsigned caller, unsigned own)
@@ -242,28 +242,34 @@ static const char *said_of(const char *const *frame, size_t n)
 
 TEST(what_is_around_a_loader_or_a_process_says_nothing_of_what_is_done_there)
 {
-	static const char *const bar[] = {"tqdm/std.py(1181): __iter__",
-					  "torch/utils/data/dataloader.py(630): __next__",
-					  "multiprocessing/queues.py(113): get"},
-				 *const photo[] = {"tqdm/std.py(1181): __iter__",
-						   "torch/utils/data/_utils/fetch.py(52): fetch",
-						   "photos.py(9): __getitem__",
-						   "PIL/Image.py(2215): resize"},
-				 *const child[] = {"multiprocessing/popen_fork.py(66): _launch",
-						   "multiprocessing/process.py(314): _bootstrap",
-						   "multiprocessing/process.py(108): run",
-						   "train.py(3): main"},
-				 *const start[] = {"train.py(3): main",
-						   "multiprocessing/process.py(121): start",
-						   "multiprocessing/popen_fork.py(66): _launch"},
-				 *const queue[] = {"train.py(3): main",
-						   "multiprocessing/queues.py(113): get"};
+	static const char *const
+		bar[] = {"tqdm/std.py(1181): __iter__",
+			 "torch/utils/data/dataloader.py(630): __next__",
+			 "multiprocessing/queues.py(113): get"},
+		*const photo[] = {"tqdm/std.py(1181): __iter__",
+				  "torch/utils/data/_utils/fetch.py(52): fetch",
+				  "photos.py(9): __getitem__", "PIL/Image.py(2215): resize"},
+		*const child[] = {"multiprocessing/popen_fork.py(66): _launch",
+				  "multiprocessing/process.py(314): _bootstrap",
+				  "multiprocessing/process.py(108): run", "train.py(3): main"},
+		*const start[] = {"train.py(3): main", "multiprocessing/process.py(121): start",
+				  "multiprocessing/popen_fork.py(66): _launch"},
+		*const queue[] = {"train.py(3): main", "multiprocessing/queues.py(113): get"},
+		*const shared[] = {"torch/utils/data/dataloader.py(630): __next__",
+				   "multiprocessing/queues.py(113): get",
+				   "torch/multiprocessing/reductions.py(570): rebuild_storage_fd",
+				   "multiprocessing/connection.py(502): Client",
+				   "multiprocessing/resource_sharer.py(57): detach",
+				   "multiprocessing/connection.py(502): Client",
+				   "multiprocessing/connection.py(216): recv_bytes"};
 	CHECK(!*said_of(bar, 2) && !*said_of(bar, 3));
 	CHECK(assay_str_starts(assay_str_of(said_of(photo, 4)), "images are"));
 	CHECK(!*said_of(photo, 3));
 	CHECK(!*said_of(child, 4));
 	CHECK(assay_str_starts(assay_str_of(said_of(start, 3)), "processes are started"));
 	CHECK(assay_str_starts(assay_str_of(said_of(queue, 2)), "a batch comes"));
+	CHECK(!*said_of(shared, 4));
+	CHECK(assay_str_starts(assay_str_of(said_of(shared, 7)), "each tensor of a batch"));
 	return 0;
 }
 

@@ -14,11 +14,14 @@ static bool is_avoidable(int cause)
 	       cause == ASSAY_WHY_HOST_PYTHON || cause == ASSAY_WHY_HOST_NATIVE;
 }
 
-/* A place that waits for other ranks, longer than for the cause, is about them. */
+/* A place that waits for other ranks, longer than for the cause, is about them; one that waits for
+ * who has no processor is not at fault. */
 void assay_idle_named_look(const assay_run *run, const assay_find_ctx *c, assay_idle_named *n)
 {
-	n->leads = n->at != ASSAY_NO_ROW && !n->found.follows && is_avoidable(n->cause) &&
-		   assay_place_time_of(run, c->w, n->at, &n->there) &&
+	bool starved =
+		n->found.cause && !strcmp(n->found.cause, assay_why_name[ASSAY_WHY_HOST_CPU_WAIT]);
+	n->leads = !starved && n->at != ASSAY_NO_ROW && !n->found.follows &&
+		   is_avoidable(n->cause) && assay_place_time_of(run, c->w, n->at, &n->there) &&
 		   n->there.comm <= n->found.total;
 }
 
@@ -157,26 +160,46 @@ static bool is_found(const assay_idle_named *n, const char *cause)
 	return !n->found.follows && !strcmp(n->found.cause, cause);
 }
 
-/* Waits that turned out to be one, whatever the host did meanwhile, go with the one that is called
- * so, else with the largest. */
+static int64_t worth_of(const assay_found *f)
+{
+	return f->saved ? f->saved : f->total;
+}
+
+/* The consequence's worth is that of the cause, too. */
+static void take_worth(assay_found *f, const assay_found *of)
+{
+	int64_t most = f->most > 0 ? f->most : worth_of(f),
+		least = f->least > 0 ? f->least : worth_of(f);
+	most += of->most > 0 ? of->most : worth_of(of);
+	least += of->least > 0 ? of->least : worth_of(of);
+	f->saved = worth_of(f) + worth_of(of);
+	f->most = most > f->saved ? most : 0;
+	f->least = least < f->saved ? least : 0;
+}
+
+/* Waits that turned out to be one, whatever the host did meanwhile, go with the largest. */
 static void gather_alike(const assay_find_ctx *c, assay_why cause, assay_idle_named *all, size_t n)
 {
 	const char *name = assay_why_name[cause];
-	assay_idle_named *first = NULL;
+	char time[ASSAY_FMT];
+	assay_found *first = NULL;
 	for (size_t i = 0; i < n; i++)
-		if (is_found(&all[i], name) &&
-		    (!first || all[i].cause == (int)cause ||
-		     (first->cause != (int)cause && all[i].found.total > first->found.total)))
-			first = &all[i];
+		if (is_found(&all[i], name) && (!first || all[i].found.total > first->total))
+			first = &all[i].found;
 	for (size_t i = 0; first && i < n; i++) {
 		assay_found *f = &all[i].found;
-		if (&all[i] == first || !is_found(&all[i], name))
+		if (f == first || !is_found(&all[i], name))
 			continue;
-		f->follows = first->found.id;
-		first->found.saved += (first->found.saved ? 0 : first->found.total) + f->total;
+		assay_per_step each = assay_per_step_of(c, f->once);
+		f->follows = first->id;
+		take_worth(first, f);
+		assay_found_add_fact(first,
+				     assay_printf(c->scratch, "and %s%s %s",
+						  assay_fmt_time(time, f->total / each.steps),
+						  each.words, assay_why_rows[all[i].cause].phrase));
 	}
-	if (first && first->found.saved > c->w->idle)
-		first->found.saved = c->w->idle;
+	if (first && first->saved > c->w->idle)
+		first->saved = c->w->idle;
 }
 
 /* What else the host does in gaps that are mostly compiling (collecting garbage, loading what was
@@ -373,24 +396,27 @@ TEST(no_blocking_call_speaks_for_a_place_that_waits_for_other_ranks)
 	return 0;
 }
 
-TEST(waits_for_one_without_a_processor_stand_below_those_for_a_processor)
+TEST(waits_for_a_processor_go_with_the_largest_of_them)
 {
+	assay_arena scratch = {0};
 	assay_window w = {.to = 1000, .idle = 900};
-	assay_find_ctx c = {.w = &w, .whole = 1000};
+	assay_find_ctx c = {.w = &w, .whole = 1000, .scratch = &scratch};
 	assay_found data = {.id = "host_data", .cause = "host_cpu_wait", .total = 600},
 		    mine = {.id = "host_cpu_wait", .cause = "host_cpu_wait", .total = 200};
 	assay_idle_named all[] = {{.cause = ASSAY_WHY_HOST_DATA, .found = data},
 				  {.cause = ASSAY_WHY_HOST_CPU_WAIT, .found = mine}};
 	gather_alike(&c, ASSAY_WHY_HOST_CPU_WAIT, all, 2);
-	CHECK(all[0].found.follows && !all[1].found.follows);
-	CHECK_EQ(all[1].found.saved, 800);
+	CHECK(!all[0].found.follows && all[1].found.follows);
+	CHECK_EQ(all[0].found.saved, 800);
+	assay_arena_free(&scratch);
 	return 0;
 }
 
 TEST(waits_that_seem_to_be_for_the_lock_stand_below_the_largest_of_them)
 {
+	assay_arena scratch = {0};
 	assay_window w = {.to = 1000, .idle = 900};
-	assay_find_ctx c = {.w = &w, .whole = 1000};
+	assay_find_ctx c = {.w = &w, .whole = 1000, .scratch = &scratch};
 	assay_found op = {.id = "host_op", .cause = "host_gil", .total = 200},
 		    dark = {.id = "host_untraced", .cause = "host_gil", .total = 600},
 		    sync = {.id = "host_sync", .cause = "host_sync", .total = 50};
@@ -400,6 +426,7 @@ TEST(waits_that_seem_to_be_for_the_lock_stand_below_the_largest_of_them)
 	gather_alike(&c, ASSAY_WHY_HOST_GIL, all, 3);
 	CHECK(all[0].found.follows && !all[1].found.follows && !all[2].found.follows);
 	CHECK_EQ(all[1].found.saved, 800);
+	assay_arena_free(&scratch);
 	return 0;
 }
 

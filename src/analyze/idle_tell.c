@@ -30,6 +30,7 @@ struct telling {
 	assay_sid library;  /* Python frame of a library with most of it; 0: none */
 	unsigned way;       /* of frames through libraries, or assay_detours */
 	bool computes;      /* operators work on the host itself */
+	bool starved;       /* who is waited for has no processor */
 	assay_found f;
 };
 
@@ -333,6 +334,22 @@ static void add_facts(struct telling *s)
 				     assay_fmt_time(time, s->in.time / each.steps), each.words));
 }
 
+/* With a processor of its own, who is waited for would do the same in the time that it ran for; all
+ * of the waiting goes where others do their part meanwhile. */
+static void weigh_starved(struct telling *s, assay_cpu_time of)
+{
+	assay_found *f = &s->f;
+	double share, kept = (double)of.delay / (double)(of.cpu + of.delay);
+	bool replays = f->what_if && !f->once && assay_find_without(s->c, f->what_if, &share);
+	int64_t all = f->saved  ? f->saved
+		      : replays ? (int64_t)(share * (double)s->c->whole)
+				: f->total;
+	f->most = all;
+	f->least = f->least > 0 ? (int64_t)(kept * (double)f->least) + 1 : 0;
+	f->saved = (int64_t)(kept * (double)all) + 1;
+	f->what_if = NULL;
+}
+
 /* Who is waited for may wait itself, for a processor: then that is the cause. */
 static void look_at_culprit(struct telling *s, const assay_cause_place *at)
 {
@@ -346,6 +363,8 @@ static void look_at_culprit(struct telling *s, const assay_cause_place *at)
 	if (of.delay <= MOSTLY * of.cpu || of.delay * 4 < s->f.total)
 		return;
 	call_it(s, ASSAY_WHY_HOST_CPU_WAIT);
+	s->starved = true;
+	weigh_starved(s, of);
 	s->f.text =
 		assay_printf(s->c->scratch, "%s: the one it waits for has no processor", s->f.text);
 	assay_found_add_fact(&s->f, assay_printf(s->c->scratch,
@@ -463,9 +482,12 @@ static void look_at_operators(struct telling *s)
 						     assay_fmt_safe(s->c->scratch, name)));
 }
 
-/* The way of the host through libraries may say more than the cause does, or another one. */
+/* The way of the host through libraries may say more than the cause does, or another one. It says
+ * nothing of a thread that may not run there. */
 static void tell_detour(struct telling *s)
 {
+	if (s->starved || s->cause == ASSAY_WHY_HOST_CPU_WAIT || s->cause == ASSAY_WHY_HOST_GIL)
+		return;
 	assay_detour way = assay_detour_of(s->run, s->c->w, s->cause);
 	if (!way.says && s->way < assay_detours)
 		way = assay_detour_number((uint8_t)s->way);
@@ -547,7 +569,7 @@ assay_idle_named assay_idle_tell(const assay_run *run, const assay_find_ctx *c,
 		add_facts(&s);
 		add_place(&s);
 	}
-	if (cause == ASSAY_WHY_HOST_DATA && s.at != ASSAY_NO_ROW)
+	if (cause == ASSAY_WHY_HOST_DATA && s.at != ASSAY_NO_ROW && !s.starved)
 		weigh_loader(&s);
 	say_what_to_do(&s);
 	assay_idle_named n = {.found = s.f,
@@ -699,6 +721,7 @@ TEST(who_waits_for_one_without_a_processor_waits_for_a_processor)
 	t->sample.delay[worker] = 401;
 	look_at_culprit(&s, &at);
 	CHECK(!strcmp(s.f.cause, "host_cpu_wait") && s.f.fact[0]);
+	CHECK(s.f.saved == 401 && s.f.most == 600); /* the 200 that it runs for stay, or not */
 	assay_arena_free(&scratch);
 	assay_run_free(run);
 	return 0;
