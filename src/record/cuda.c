@@ -412,6 +412,7 @@ const assay_rt_hooks assay_cuda_hooks = {
 	.forked = forked,
 	.leave = leave,
 	.record = record,
+	.rest = assay_host_rest,
 	.loaded = loaded,
 };
 

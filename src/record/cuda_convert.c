@@ -83,7 +83,7 @@ static int64_t boot_of(uint64_t time)
 		return 0;
 	if (!state.clock)
 		return real_to_boot(t);
-	int64_t real_ago = assay_clock(CLOCK_REALTIME) - t;
+	int64_t real_ago = assay_rt_clock(CLOCK_REALTIME) - t;
 	if (real_ago > -3600000000000 && real_ago < 86400000000000)
 		return state.boot - real_ago;
 	return state.boot - (int64_t)((double)ago * state.rate);

@@ -239,6 +239,15 @@ void assay_host_unseen(const char *why)
 		atomic_store(&host.why, why);
 }
 
+void assay_host_rest(bool on)
+{
+	static bool sampled;
+	if (on)
+		sampled = assay_samples_rest();
+	else if (sampled)
+		assay_samples_start();
+}
+
 void assay_host_stop(void)
 {
 	assay_samples_stop();

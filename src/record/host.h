@@ -11,6 +11,7 @@
 /* After assay_rt_start(), at its end (from hooks.finish), and in a forked child. */
 void assay_host_start(void);
 void assay_host_stop(void);
+void assay_host_rest(bool on); /* as hooks.rest */
 /* Calls are not seen, and so no stacks, for this reason. */
 void assay_host_unseen(const char *why);
 void assay_host_forked(void);
@@ -44,6 +45,7 @@ enum { ASSAY_HOST_LONG_NS = 1000000 };
 void assay_samples_wake(void);
 void assay_samples_start(void);
 void assay_samples_stop(void);
+bool assay_samples_rest(void); /* until the next start; false: it did not run, or is late */
 void assay_samples_forked(void);
 
 #endif

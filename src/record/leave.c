@@ -1,11 +1,15 @@
-/* Ways out of a process that run no exit handlers: exec and _exit. We stand in for the functions,
- * so that what the vendor's library still holds is handed over first. */
+/* Functions of the C library that we stand in for. Ways out of a process that run no exit handlers
+ * (exec and _exit): what the vendor's library still holds is handed over first. What only a process
+ * of one thread may do (unshare and setns, as a sandbox begins): our threads end, and start again
+ * behind it. */
 #define _GNU_SOURCE /* execvpe, execveat, RTLD_DEFAULT */
 #include <dlfcn.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,6 +25,9 @@ static struct {
 	int (*execveat)(int, const char *, char *const[], char *const[], int);
 	void (*exit_now)(int);
 	void *(*dlopen)(const char *, int);
+	int (*unshare)(int);
+	int (*setns)(int, int);
+	int (*prctl)(int, ...);
 } real;
 
 extern char **environ;
@@ -151,6 +158,52 @@ static _Noreturn void our_exit(int status)
 		syscall(SYS_exit_group, status);
 }
 
+/* ---- what only a process of one thread may do ---- */
+
+/* Was a call refused that our threads may be in the way of? They are not any more, then. */
+static bool is_alone_now(int rc)
+{
+	int saved = errno;
+	bool alone = rc < 0 && saved == EINVAL && records_here() && assay_rt_rest();
+	errno = saved;
+	return alone;
+}
+
+static int back_in_company(int rc)
+{
+	int saved = errno;
+	assay_rt_rouse();
+	errno = saved;
+	return rc;
+}
+
+static int our_unshare(int flags)
+{
+	int rc = real.unshare(flags);
+	return back_in_company(is_alone_now(rc) ? real.unshare(flags) : rc);
+}
+
+static int our_setns(int fd, int type)
+{
+	int rc = real.setns(fd, type);
+	return back_in_company(is_alone_now(rc) ? real.setns(fd, type) : rc);
+}
+
+/* ---- a thread that may not read the processor's clock ---- */
+
+static int our_prctl(int option, ...)
+{
+	va_list more;
+	va_start(more, option);
+	unsigned long a[4];
+	for (int i = 0; i < 4; i++)
+		a[i] = va_arg(more, unsigned long);
+	va_end(more);
+	if (option == PR_SET_TSC && a[0] == PR_TSC_SIGSEGV)
+		assay_rt_without_clock();
+	return real.prctl(option, a[0], a[1], a[2], a[3]);
+}
+
 /* ---- libraries that come ---- */
 
 /* A library that is loaded by its path is looked at before anybody calls it. Any other name is
@@ -162,14 +215,14 @@ static void *our_dlopen(const char *path, int flags)
 		return real.dlopen(path, flags);
 	void *lib = real.dlopen(path, flags);
 	if (lib && records_here()) {
-		assay_rt_watch_ways_out();
+		assay_rt_stand_in();
 		if (rt.hooks->loaded)
 			rt.hooks->loaded();
 	}
 	return lib;
 }
 
-static const assay_hook ways_out[] = {
+static const assay_hook stand_ins[] = {
 	{"dlopen", (assay_any_fn *)our_dlopen, false},
 	{"execve", (assay_any_fn *)our_execve, false},
 	{"execv", (assay_any_fn *)our_execv, false},
@@ -182,6 +235,9 @@ static const assay_hook ways_out[] = {
 	{"execle", (assay_any_fn *)our_execle, false},
 	{"_exit", (assay_any_fn *)our_exit, false},
 	{"_Exit", (assay_any_fn *)our_exit, false},
+	{"unshare", (assay_any_fn *)our_unshare, false},
+	{"setns", (assay_any_fn *)our_setns, false},
+	{"prctl", (assay_any_fn *)our_prctl, false},
 };
 
 static assay_hook_object every_object(const char *file, bool unused)
@@ -205,13 +261,14 @@ static bool find_all(void)
 	return find("execve", &real.execve) && find("execv", &real.execv) &&
 	       find("execvp", &real.execvp) && find("execvpe", &real.execvpe) &&
 	       find("fexecve", &real.fexecve) && find("dlopen", &real.dlopen) &&
-	       find("_exit", &real.exit_now);
+	       find("unshare", &real.unshare) && find("setns", &real.setns) &&
+	       find("prctl", &real.prctl) && find("_exit", &real.exit_now);
 }
 
-void assay_rt_watch_ways_out(void)
+void assay_rt_stand_in(void)
 {
 	static assay_hooks hooks = {
-		.hook = ways_out, .n = sizeof ways_out / sizeof *ways_out, .of = every_object};
+		.hook = stand_ins, .n = sizeof stand_ins / sizeof *stand_ins, .of = every_object};
 	if (real.exit_now || find_all())
 		assay_hook_install(&hooks);
 }

@@ -382,6 +382,7 @@ static const assay_rt_hooks hooks = {
 	.finish = finish,
 	.forked = forked,
 	.record = record,
+	.rest = assay_host_rest,
 };
 
 /* ---- the entry ---- */

@@ -33,9 +33,29 @@ rt_state rt = {
 	.ring.fd = -1,
 };
 
+/* Sticks: which threads may read the processor's clock is not worth knowing. */
+static _Atomic int without_clock;
+
+void assay_rt_without_clock(void)
+{
+	atomic_store(&without_clock, 1);
+}
+
+static __attribute__((noinline)) int64_t ask_for_clock(clockid_t id)
+{
+	struct timespec t;
+	return syscall(SYS_clock_gettime, id, &t) ? -1 : assay_timespec_ns(t);
+}
+
+int64_t assay_rt_clock(clockid_t id)
+{
+	return atomic_load_explicit(&without_clock, memory_order_relaxed) ? ask_for_clock(id)
+									  : assay_clock(id);
+}
+
 int64_t assay_rt_now(void)
 {
-	return assay_clock(CLOCK_BOOTTIME);
+	return assay_rt_clock(CLOCK_BOOTTIME);
 }
 
 /* The best of several readings: one that was interrupted would put a whole chunk out of place. */
@@ -44,7 +64,7 @@ void assay_rt_pair(uint64_t (*other)(void), int64_t *boot, int64_t *theirs)
 	int64_t best = INT64_MAX;
 	for (int i = 0; i < PAIR_TRIES && best > PAIR_GOOD_NS; i++) {
 		int64_t before = assay_rt_now();
-		int64_t t = other ? (int64_t)other() : assay_clock(CLOCK_REALTIME);
+		int64_t t = other ? (int64_t)other() : assay_rt_clock(CLOCK_REALTIME);
 		int64_t after = assay_rt_now();
 		if (after - before < best) {
 			best = after - before;
@@ -157,7 +177,7 @@ static void *tick_on(void *unused)
 			break;
 		if (assay_threads_alone())
 			end_process();
-		assay_rt_watch_ways_out();
+		assay_rt_stand_in();
 		assay_control_obey();
 		rt.hooks->tick();
 	}
@@ -179,12 +199,20 @@ static bool make_buffers(void)
 static bool start_writer(void)
 {
 	atomic_store(&rt.writing, RT_WRITER_STARTS);
-	if (!assay_rt_thread(assay_rt_writer))
+	if (!assay_rt_thread(assay_rt_writer)) {
+		atomic_store(&rt.writing, RT_WRITER_FAILED);
 		return false;
+	}
 	assay_rt_wait_while(&rt.writing, RT_WRITER_STARTS, START_NS);
 	uint32_t starts = RT_WRITER_STARTS;
 	atomic_compare_exchange_strong(&rt.writing, &starts, RT_WRITER_FAILED);
 	return atomic_load(&rt.writing) == RT_WRITER_RUNS;
+}
+
+static void start_ticker(void)
+{
+	atomic_store(&rt.ticker_ended, 0);
+	rt.ticker_made = rt.hooks->tick && assay_rt_thread(tick_on);
 }
 
 static void put_clocks(void)
@@ -202,8 +230,8 @@ static bool start_locked(void)
 {
 	atomic_store(&rt.wake, 0);
 	atomic_store(&rt.stopping, 0);
-	atomic_store(&rt.ticker_ended, 0);
 	atomic_store(&rt.leaving, 0);
+	atomic_store(&rt.resting, 0);
 	atomic_store(&rt.next_ring, 0);
 	atomic_store(&rt.spare, 0);
 	atomic_store(&rt.no_more_rings, 0);
@@ -226,8 +254,8 @@ static bool start_locked(void)
 	put_clocks();
 	assay_rt_tell_calls();
 	assay_rt_publish();
-	assay_rt_watch_ways_out();
-	rt.ticker_made = rt.hooks->tick && assay_rt_thread(tick_on);
+	assay_rt_stand_in();
+	start_ticker();
 	return true;
 }
 
@@ -278,6 +306,36 @@ static bool stop_writer(int64_t ns)
 	atomic_store(&rt.stopping, 2);
 	assay_rt_wake_writer();
 	return assay_rt_wait_while(&rt.writing, RT_WRITER_RUNS, ns);
+}
+
+bool assay_rt_rest(void)
+{
+	if (assay_threads_of_others())
+		return false;
+	atomic_store(&rt.resting, 1);
+	if (!stop_ticker(START_NS))
+		return false;
+	if (rt.hooks->rest)
+		rt.hooks->rest(true);
+	return stop_writer(START_NS) && assay_threads_none(LEAVE_NS);
+}
+
+/* Where no thread can be started any more (its process numbers are those of another world now),
+ * what is recorded stays in the rings, for `assay record`. */
+void assay_rt_rouse(void)
+{
+	if (!atomic_load(&rt.resting))
+		return;
+	atomic_store(&rt.stopping, 0);
+	if (atomic_load(&rt.writing) == RT_WRITER_RESTS && !start_writer()) {
+		atomic_store(&rt.no_more_rings, 1);
+		rt.bulk_stuck = true;
+	}
+	if (rt.hooks->rest)
+		rt.hooks->rest(false);
+	if (atomic_load(&rt.ticker_ended))
+		start_ticker();
+	atomic_store(&rt.resting, 0);
 }
 
 /* Threads of the program may still run: rings stay mapped. */
@@ -334,6 +392,9 @@ static void make_life(void)
 
 static bool register_once(void)
 {
+	int reads = 0;
+	if (prctl(PR_GET_TSC, &reads) == 0 && reads == PR_TSC_SIGSEGV)
+		assay_rt_without_clock();
 	make_life();
 	if (!rt.key_made && pthread_key_create(&rt.at_thread_end, assay_rt_end_of_thread))
 		return false;

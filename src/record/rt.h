@@ -25,6 +25,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "wire/wire.h"
 
@@ -72,6 +73,9 @@ typedef struct assay_rt_hooks {
 	/* switched on or off, on the thread that calls tick; may be NULL */
 	void (*record)(bool on);
 	void (*loaded)(void); /* a library was loaded, on the program's thread; may be NULL */
+	/* on the program's thread: threads of our own, beside the one that calls tick, end, or
+	 * start again; may be NULL */
+	void (*rest)(bool on);
 } assay_rt_hooks;
 
 /* Read the configuration, make the files, start the thread. False: recording is off (not asked
@@ -80,8 +84,9 @@ typedef struct assay_rt_hooks {
 bool assay_rt_start(const assay_rt_hooks *hooks);
 const assay_rt_config *assay_rt_conf(void);
 
-/* CLOCK_BOOTTIME. */
+/* CLOCK_BOOTTIME; and any clock, also of a thread that may not read the processor's. */
 int64_t assay_rt_now(void);
+int64_t assay_rt_clock(clockid_t id);
 /* Our clock and another at one moment, to the time a reading takes; other NULL: CLOCK_REALTIME. */
 void assay_rt_pair(uint64_t (*other)(void), int64_t *boot, int64_t *theirs);
 

@@ -11,6 +11,8 @@ enum { BUCKETS = 32 }; /* bucket i: less than 2^i ns, and not in one before; the
 
 static struct {
 	_Atomic uint64_t n, sum, max, bucket[BUCKETS];
+	int64_t writer_ns; /* of writers that ended for a while */
+	long writer_faults;
 } cost;
 
 static uint32_t bucket_of(uint64_t ns)
@@ -37,6 +39,19 @@ void assay_rt_forget_cost(void)
 	atomic_store(&cost.n, 0);
 	atomic_store(&cost.sum, 0);
 	atomic_store(&cost.max, 0);
+	cost.writer_ns = cost.writer_faults = 0;
+}
+
+bool assay_rt_keep_cost(void)
+{
+	struct rusage own;
+	if (getrusage(RUSAGE_THREAD, &own))
+		return false;
+	int64_t us = ((int64_t)own.ru_utime.tv_sec + own.ru_stime.tv_sec) * 1000000 +
+		     own.ru_utime.tv_usec + own.ru_stime.tv_usec;
+	cost.writer_ns += us * 1000;
+	cost.writer_faults += own.ru_minflt + own.ru_majflt;
+	return true;
 }
 
 static void tell_callbacks(void)
@@ -56,16 +71,13 @@ static void tell_callbacks(void)
 
 void assay_rt_tell_cost(void)
 {
-	struct rusage own;
 	char text[160];
 	if (atomic_load(&cost.n))
 		tell_callbacks();
-	if (getrusage(RUSAGE_THREAD, &own))
+	if (!assay_rt_keep_cost())
 		return;
-	int64_t us = ((int64_t)own.ru_utime.tv_sec + own.ru_stime.tv_sec) * 1000000 +
-		     own.ru_utime.tv_usec + own.ru_stime.tv_usec;
 	snprintf(text, sizeof text,
-		 "{\"cpu_ns\":%" PRId64 ",\"page_faults\":%ld,\"bytes\":%" PRIu64 "}", us * 1000,
-		 own.ru_minflt + own.ru_majflt, rt.capture_bytes);
+		 "{\"cpu_ns\":%" PRId64 ",\"page_faults\":%ld,\"bytes\":%" PRIu64 "}",
+		 cost.writer_ns, cost.writer_faults, rt.capture_bytes);
 	assay_rt_meta("cost.writer", text);
 }

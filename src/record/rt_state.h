@@ -35,6 +35,7 @@ typedef enum rt_writing {
 	RT_WRITER_STARTS,
 	RT_WRITER_RUNS,
 	RT_WRITER_FAILED, /* no files could be made, or it took too long */
+	RT_WRITER_RESTS,  /* its files are closed */
 	RT_WRITER_ENDED,
 } rt_writing;
 
@@ -77,6 +78,7 @@ typedef struct rt_state {
 	_Atomic uint32_t flush_asked, flush_done; /* counts; done is a futex */
 	_Atomic uint32_t ticker_ended;            /* futex */
 	_Atomic int leaving;                      /* an _exit: the ticker calls hooks.finish */
+	_Atomic int resting;                      /* threads of ours that end start again */
 	bool ticker_made;
 	bool own_table;         /* the writer's descriptors are its own */
 	rt_file capture, ring;  /* the writer's */
@@ -102,16 +104,26 @@ static inline uint32_t rt_life(void)
 /* rt.c */
 bool assay_rt_begin_locked(void); /* under the lock: recording is on, started anew in a child */
 void assay_rt_leave(void); /* the process ends without exit handlers; safe in a signal handler */
+/* On a thread of the program: ours end, so that it is alone; false: there are others, or ours do
+ * not end. In either case they start again with rouse. */
+bool assay_rt_rest(void);
+void assay_rt_rouse(void);
+/* No thread may read the processor's clock from now on: the system is asked instead. */
+void assay_rt_without_clock(void);
 
 /* rt_threads.c. look: on the writer's thread, is no thread but ours left, of a process whose first
  * one ended? Then alone says so. end_process: as the C library does it with the last thread. */
 bool assay_threads_look(void);
 bool assay_threads_alone(void);
 void assay_threads_end_process(void);
+/* Threads of the process besides the caller and ours; -1 unknown. */
+int assay_threads_of_others(void);
+/* The caller is the only one; waits so long for it. */
+bool assay_threads_none(int64_t ns);
 void assay_threads_forked(void);
 
-/* leave.c: stand in for exec and _exit in objects loaded since */
-void assay_rt_watch_ways_out(void);
+/* leave.c: stand in for exec, _exit and what one thread alone may do in objects loaded since */
+void assay_rt_stand_in(void);
 
 /* rt.c: a stretch begins, ends */
 void assay_windows_open(rt_windows *w, int64_t time);
@@ -145,7 +157,8 @@ bool assay_steps_wanted(bool *ordered);
 int64_t assay_steps_slow(int64_t *median);
 int64_t assay_steps_open(int64_t now);
 
-/* rt_cost.c; tell: on the writer's thread, under the lock */
+/* rt_cost.c, on the writer's thread. keep: what it took, before it ends; tell: under the lock */
+bool assay_rt_keep_cost(void);
 void assay_rt_tell_cost(void);
 void assay_rt_forget_cost(void);
 

@@ -6,16 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "record/rt_state.h"
 
 static struct {
-	_Atomic uint32_t living; /* of ours; never more than there are */
-	_Atomic uint32_t alone;  /* nobody else is left */
-	int how;                 /* then: the first thread's end, as waitpid() has it */
-	sigset_t mask;           /* of the program's thread that started the first of ours */
+	_Atomic uint32_t living;  /* of ours; never more than there are */
+	_Atomic uint32_t started; /* of ours; those that are about to run, too */
+	_Atomic uint32_t alone;   /* nobody else is left */
+	int how;                  /* then: the first thread's end, as waitpid() has it */
+	sigset_t mask;            /* of the program's thread that started the first of ours */
 } threads;
 
 /* The program's signals are none of our threads'; and what our own writes raise (SIGXFSZ) stays
@@ -38,6 +41,7 @@ static void *run_counted(void *arg)
 	atomic_fetch_add(&threads.living, 1);
 	void *result = run(NULL);
 	atomic_fetch_sub(&threads.living, 1);
+	atomic_fetch_sub(&threads.started, 1);
 	return result;
 }
 
@@ -62,7 +66,10 @@ bool assay_rt_thread(void *(*run)(void *))
 	block_signals(&old);
 	if (!atomic_load(&threads.living))
 		threads.mask = old;
+	atomic_fetch_add(&threads.started, 1);
 	int rc = pthread_create(&t, &detached, run_counted, arg);
+	if (rc)
+		atomic_fetch_sub(&threads.started, 1);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&detached);
 	return rc == 0;
@@ -71,7 +78,30 @@ bool assay_rt_thread(void *(*run)(void *))
 void assay_threads_forked(void)
 {
 	atomic_store(&threads.living, 0);
+	atomic_store(&threads.started, 0);
 	atomic_store(&threads.alone, 0);
+}
+
+/* By the links of the folder that has one for each: no file is opened. 0 unknown. */
+static uint32_t number_of_threads(void)
+{
+	struct stat st;
+	return stat("/proc/self/task", &st) == 0 && st.st_nlink > 2 ? (uint32_t)st.st_nlink - 2 : 0;
+}
+
+int assay_threads_of_others(void)
+{
+	uint32_t all = number_of_threads(), ours = atomic_load(&threads.started) + 1;
+	return !all ? -1 : all > ours ? (int)(all - ours) : 0;
+}
+
+bool assay_threads_none(int64_t ns)
+{
+	const struct timespec pause = {0, 50000};
+	int64_t end = assay_rt_now() + ns;
+	while (number_of_threads() != 1 && assay_rt_now() < end)
+		nanosleep(&pause, NULL);
+	return number_of_threads() == 1;
 }
 
 static const char *field_of(const char *state, int number)

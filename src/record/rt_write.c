@@ -85,16 +85,19 @@ static bool is_ours(const rt_file *f)
 	       st.st_ino == f->inode;
 }
 
-/* A descriptor that is ours; -1: there is none. */
-static int proven(rt_file *f)
+static int open_again(rt_file *f)
 {
-	if (rt.own_table || is_ours(f))
-		return f->fd;
 	f->fd = open(f->path, f->flags | O_NOFOLLOW | O_CLOEXEC);
 	if (f->fd < 0 || is_ours(f))
 		return f->fd;
 	close(f->fd); /* opened just now: another file has the name */
 	return f->fd = -1;
+}
+
+/* A descriptor that is ours; -1: there is none. */
+static int proven(rt_file *f)
+{
+	return rt.own_table || is_ours(f) ? f->fd : open_again(f);
 }
 
 static void close_ours(rt_file *f)
@@ -388,7 +391,8 @@ void assay_rt_drain_bulk(void)
 static void lock_while_writing(void)
 {
 	for (;;) {
-		struct timespec t = assay_timespec_of(assay_clock(CLOCK_REALTIME) + LOCK_WAIT_NS);
+		struct timespec t =
+			assay_timespec_of(assay_rt_clock(CLOCK_REALTIME) + LOCK_WAIT_NS);
 		if (pthread_mutex_timedlock(&rt.lock, &t) == 0)
 			return;
 		drain_bulk();
@@ -681,6 +685,12 @@ void assay_rt_remove_rings(void)
 		unlink(rt.ring.path);
 }
 
+static void close_files(void)
+{
+	close_ours(&rt.capture);
+	close_ours(&rt.ring);
+}
+
 /* The rings stay for `assay record` when something is still in them, or may yet be counted: also by
  * what the program registered for its exit before us, so at_unload removes them then. */
 static void finish(void)
@@ -696,8 +706,7 @@ static void finish(void)
 				assay_rt_remove_rings();
 		}
 	}
-	close_ours(&rt.capture);
-	close_ours(&rt.ring);
+	close_files();
 }
 
 static void sleep_until_due(void)
@@ -718,8 +727,6 @@ static void take_files_away(void)
  * capture at once, and nothing else can yet: what a flight recorder does not keep begins here. */
 static bool begin(void)
 {
-	is_writer = true;
-	rt.own_table = assay_rt_own_table();
 	assay_control_open();
 	if (!make_files())
 		return false;
@@ -734,15 +741,34 @@ static bool begin(void)
 	return true;
 }
 
+static bool go_on(void)
+{
+	bool ok = open_again(&rt.capture) >= 0 && open_again(&rt.ring) >= 0 &&
+		  assay_ring_own(rt.ring.fd);
+	if (!ok)
+		close_files();
+	return ok;
+}
+
+static void rest(void)
+{
+	drain_all();
+	assay_rt_keep_cost();
+	close_files();
+}
+
 void *assay_rt_writer(void *unused)
 {
 	(void)unused;
 	prctl(PR_SET_NAME, "assay");
 	uint32_t starts = RT_WRITER_STARTS;
-	bool ok = begin();
+	bool again = atomic_load(&rt.resting);
+	is_writer = true;
+	rt.own_table = assay_rt_own_table();
+	bool ok = again ? go_on() : begin();
 	if (!atomic_compare_exchange_strong(&rt.writing, &starts,
 					    ok ? RT_WRITER_RUNS : RT_WRITER_FAILED)) {
-		if (ok)
+		if (ok && !again)
 			take_files_away();
 		ok = false;
 	}
@@ -761,9 +787,10 @@ void *assay_rt_writer(void *unused)
 		if (asked == atomic_load(&rt.flush_asked) && atomic_load(&rt.stopping) < 2)
 			sleep_until_due();
 	}
+	bool rests = atomic_load(&rt.resting);
 	if (ok) {
-		finish();
-		atomic_store(&rt.writing, RT_WRITER_ENDED);
+		rests ? rest() : finish();
+		atomic_store(&rt.writing, rests ? RT_WRITER_RESTS : RT_WRITER_ENDED);
 		assay_rt_wake(&rt.writing);
 	}
 	return NULL;

@@ -767,17 +767,24 @@ void assay_samples_forked(void)
 }
 
 /* Waits a while: the thread may be in a read of a child's memory. */
-void assay_samples_stop(void)
+bool assay_samples_rest(void)
 {
 	if (!atomic_exchange(&sm.running, 0))
-		return;
+		return false;
 	atomic_store(&sm.stopping, 1);
 	assay_rt_wake(&sm.stopping);
 	assay_samples_wake();
 	if (!assay_rt_wait_while(&sm.stopped, 0, JOIN_NS))
-		return;
+		return false;
 	assay_stacks_free(sm.stacks);
 	sm.stacks = NULL;
+	return true;
+}
+
+void assay_samples_stop(void)
+{
+	if (!assay_samples_rest())
+		return;
 	const char *without = sm.no_proc ? "system calls and files: /proc is hidden"
 			      : sm.blind ? "stacks of child processes: process_vm_readv is refused"
 					 : NULL;

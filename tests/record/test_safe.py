@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import ASSAY, BUILD, FAKE, PATIENCE, PLAIN, WORK, Skip, assay_record, build_fakes, captures, cc, eq, one, run, test, until  # noqa: E402
+from harness import ASSAY, BUILD, FAKE, PATIENCE, PLAIN, WORK, Skip, assay_record, build_fakes, captures, cc, eq, no_rings, one, run, test, until  # noqa: E402
 
 API = 9  # the record's number
 HOSTILE, SANDBOX = FAKE + "/hostile", FAKE + "/sandbox"
@@ -279,6 +279,7 @@ def a_program_that_another_user_runs_is_named():
 
 WAYS = ("handlers", "fork", "vfork-exec", "vfork-exit", "threads", "dlclose", "first-leaves", "only-leaves", "first-exits", "first-is-killed",
         "thread-exits", "thread-quits", "handler-quits", "crash", "abort", "no-core", "few-files", "no-files", "read-only", "moved",
+        "sandbox", "sandboxes", "sandbox-children", "sandbox-refused", "mounts", "no-clock", "no-clock-at-all",
         *(f"memory-{mb}" for mb in (1, 4, 12, 40, 160)))
 # whose first thread ends alone, and how many kernels it and its others launch
 LEAVES = {"first-leaves": 200, "only-leaves": 100, "first-exits": 100, "first-is-killed": 100}
@@ -359,6 +360,23 @@ def whatever_a_program_does_to_itself_it_prints_and_ends_the_same():
             if how in LEAVES:
                 c = one(run)
                 eq((how, len(c.rows["KERNEL"]), len(c.rows["END"])), (how, LEAVES[how], 1))
+
+
+@test
+def a_program_goes_into_a_sandbox_and_is_recorded_on():
+    for name, before in both_tables():
+        for keep in ((), ("--keep", "30s")):
+            for how, work in ("sandbox", 200), ("sandboxes", 230), ("mounts", 200):
+                run = f"{WORK}/in-{how}-{name}{len(keep)}"
+                p = assay_record("-o", run, "--telemetry", "off", *keep, "--", *before, build_ways(), how)
+                c = one(run)
+                eq((how, len(c.rows["API"]), len(c.rows["KERNEL"]), len(c.rows["END"]), c.bad), (how, work, work, 1, 0))
+                assert "nothing was lost" in p.stderr, p.stderr
+    run = WORK + "/in-sandbox-children"  # whose first process has no threads of ours any more
+    p = assay_record("-o", run, "--telemetry", "off", "--", build_ways(), "sandbox-children")
+    eq(sorted((len(c.rows["API"]), len(c.rows["KERNEL"])) for c in captures(run)), [(20, 0), (200, 200)])
+    assert "no GPU work is missing" in p.stderr, p.stderr
+    no_rings(run)
 
 
 @test

@@ -2,8 +2,10 @@
  * and end the same. usage: ways HOW */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -124,6 +126,8 @@ static void before(const char *how)
 		lose_folder();
 	else if (!strcmp(how, "no-core"))
 		limit(RLIMIT_CORE, 0);
+	else if (!strcmp(how, "no-clock-at-all"))
+		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
 }
 
 /* ---- with one ---- */
@@ -247,12 +251,46 @@ static void write_beside(void)
 	pthread_join(t, NULL);
 }
 
+/* What only a process of one thread may do. */
+static void sandbox(int flags)
+{
+	printf("unshare: %d\n", unshare(flags));
+}
+
+static void enter_own_mounts(void)
+{
+	int fd = open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC);
+	printf("setns: %d\n", setns(fd, CLONE_NEWNS));
+	close(fd);
+}
+
+/* As a browser's or a fork server's first process: its children are the first of their world. */
+static void sandbox_of_children(void)
+{
+	sandbox(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS);
+	fork_child();
+	fork_child();
+}
+
 static void during(const char *how)
 {
 	if (!strcmp(how, "handlers"))
 		handlers();
 	else if (!strcmp(how, "fork"))
 		fork_child();
+	else if (!strcmp(how, "sandbox"))
+		sandbox(CLONE_NEWUSER);
+	else if (!strcmp(how, "sandboxes")) {
+		for (int i = 0; i < 3; i++)
+			sandbox(CLONE_NEWUSER), work(10);
+	} else if (!strcmp(how, "sandbox-children"))
+		sandbox_of_children();
+	else if (!strcmp(how, "sandbox-refused"))
+		sandbox(CLONE_NEWUSER | 1);
+	else if (!strcmp(how, "no-clock"))
+		prctl(PR_SET_TSC, PR_TSC_SIGSEGV);
+	else if (!strcmp(how, "mounts"))
+		enter_own_mounts();
 	else if (!strcmp(how, "vfork-exec"))
 		vfork_child(true);
 	else if (!strcmp(how, "vfork-exit"))
