@@ -19,7 +19,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,7 +33,21 @@
 #include "wire/control.h"
 #include "wire/ring.h"
 
-enum { OBEY_MS = 5000, TALK_S = 10, LINE = 1024, BACKLOG = 16 };
+enum {
+	OBEY_MS = 5000,
+	TALK_MS = 10000, /* for a whole line */
+	SEND_MS = 1000,
+	LINE = 1024,
+	CLIENTS = 16, /* at once; others wait */
+};
+
+/* Somebody who asks. */
+typedef struct client {
+	int fd;
+	int64_t until; /* ms; then the next line is there */
+	size_t n;
+	char line[LINE]; /* n bytes, perhaps of several requests */
+} client;
 
 struct record_control {
 	const recording *r;
@@ -47,6 +60,8 @@ struct record_control {
 	pthread_t thread;
 	bool started;
 	assay_ring_file *head; /* of one ring file after the other, without its rings */
+	client client[CLIENTS];
+	size_t clients;
 };
 
 /* ---- the processes ---- */
@@ -283,49 +298,91 @@ static bool may_ask(int fd)
 	       (peer.uid == geteuid() || peer.uid == 0);
 }
 
-/* A whole line, without its end; false: none came in time, or it is too long. */
-static bool read_line(int fd, char *line, size_t size)
+static int64_t now_ms(void)
 {
-	size_t n = 0;
-	while (n < size) {
-		ssize_t got = recv(fd, line + n, size - n, 0);
-		if (got <= 0)
-			return false;
-		char *end = memchr(line + n, '\n', (size_t)got);
-		n += (size_t)got;
-		if (end) {
-			*end = 0;
-			return true;
-		}
-	}
-	return false;
+	return assay_clock(CLOCK_BOOTTIME) / 1000000;
 }
 
-/* Somebody who asks. */
-typedef struct client {
-	record_control *c;
-	int fd;
-} client;
-
-static void serve(void *arg)
+static int ms_until(int64_t end)
 {
-	const client *who = arg;
-	record_control *c = who->c;
-	int fd = who->fd;
-	char line[LINE];
-	const struct timeval patience = {.tv_sec = TALK_S};
-	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
-	while (may_ask(fd) && read_line(fd, line, sizeof line)) {
-		assay_jsonw w = {.compact = true};
-		answer(c, line, &w);
-		assay_str text = assay_jsonw_text(&w);
-		bool sent = send(fd, text.p, text.n, MSG_NOSIGNAL) == (ssize_t)text.n &&
-			    send(fd, "\n", 1, MSG_NOSIGNAL) == 1;
-		assay_jsonw_free(&w);
-		if (!sent)
-			break;
+	int64_t left = end - now_ms();
+	return left > 0 ? (int)left : 0;
+}
+
+/* Who does not read what was asked for holds up the others for so long, once. */
+static bool send_all(int fd, assay_str text)
+{
+	int64_t end = now_ms() + SEND_MS;
+	while (text.n) {
+		struct pollfd room = {fd, POLLOUT, 0};
+		ssize_t sent = send(fd, text.p, text.n, MSG_NOSIGNAL);
+		if (sent > 0)
+			text = (assay_str){text.p + sent, text.n - (size_t)sent};
+		else if (errno != EAGAIN || poll(&room, 1, ms_until(end)) <= 0)
+			return false;
 	}
+	return true;
+}
+
+typedef struct talk {
+	record_control *c;
+	client *who;
+	bool heard; /* and answered */
+} talk;
+
+static void answer_one(void *arg)
+{
+	talk *t = arg;
+	assay_jsonw w = {.compact = true};
+	answer(t->c, t->who->line, &w);
+	t->heard = send_all(t->who->fd, assay_jsonw_text(&w)) &&
+		   send_all(t->who->fd, assay_str_of("\n"));
+	assay_jsonw_free(&w);
+}
+
+static char *line_end(client *who)
+{
+	return memchr(who->line, '\n', who->n);
+}
+
+/* One request at a time, so that nobody who asks much keeps others from asking. False: the client
+ * has gone, talks nonsense, or there is no memory for its answer. */
+static bool serve(record_control *c, client *who)
+{
+	if (!line_end(who)) {
+		ssize_t got = recv(who->fd, who->line + who->n, LINE - who->n, 0);
+		if (got <= 0)
+			return got < 0 && errno == EAGAIN;
+		who->n += (size_t)got;
+	}
+	char *end = line_end(who);
+	if (!end)
+		return who->n < LINE;
+	talk t = {c, who, false};
+	*end = 0;
+	assay_try(answer_one, &t, NULL);
+	who->n -= (size_t)(end + 1 - who->line);
+	memmove(who->line, end + 1, who->n);
+	who->until = now_ms() + TALK_MS;
+	return t.heard;
+}
+
+static void greet(record_control *c)
+{
+	const struct timespec pause = {0, 10000000}; /* no descriptor is left: not at once again */
+	int fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd < 0)
+		nanosleep(&pause, NULL);
+	else if (may_ask(fd))
+		c->client[c->clients++] = (client){.fd = fd, .until = now_ms() + TALK_MS};
+	else
+		close(fd);
+}
+
+static void part_from(record_control *c, size_t i)
+{
+	close(c->client[i].fd);
+	c->client[i] = c->client[--c->clients];
 }
 
 static void tell_all(void *arg)
@@ -346,23 +403,44 @@ static bool flush_for_signal(record_control *c)
 	return true;
 }
 
+/* Until a signal, a client or somebody's time is there; of all clients, `wait` says which. */
+static bool wait_for_any(record_control *c, struct pollfd wait[2 + CLIENTS])
+{
+	int ms = -1;
+	wait[0] = (struct pollfd){c->bell[0], POLLIN, 0};
+	wait[1] = (struct pollfd){c->clients < CLIENTS ? c->listener : -1, POLLIN, 0};
+	for (size_t i = 0; i < c->clients; i++) {
+		client *who = &c->client[i];
+		int left = line_end(who) ? 0 : ms_until(who->until);
+		wait[2 + i] = (struct pollfd){who->fd, POLLIN, 0};
+		ms = ms < 0 || left < ms ? left : ms;
+	}
+	while (poll(wait, 2 + c->clients, ms) < 0)
+		if (errno != EINTR)
+			return false;
+	return true;
+}
+
 static void *serve_all(void *arg)
 {
 	record_control *c = arg;
+	struct pollfd wait[2 + CLIENTS];
 	prctl(PR_SET_NAME, "assay-control");
-	for (;;) {
-		struct pollfd wait[2] = {{c->listener, POLLIN, 0}, {c->bell[0], POLLIN, 0}};
-		if (poll(wait, 2, -1) < 0 && errno != EINTR)
-			return NULL;
-		if (wait[1].revents && !flush_for_signal(c))
-			return NULL;
-		int fd = wait[0].revents ? accept4(c->listener, NULL, NULL, SOCK_CLOEXEC) : -1;
-		if (fd < 0)
-			continue;
-		/* without memory: no answer to this one */
-		assay_try(serve, &(client){c, fd}, NULL);
-		close(fd);
+	while (wait_for_any(c, wait)) {
+		if (wait[0].revents && !flush_for_signal(c))
+			break;
+		for (size_t i = c->clients; i-- > 0;) {
+			client *who = &c->client[i];
+			if (wait[2 + i].revents || line_end(who) ? !serve(c, who)
+								 : !ms_until(who->until))
+				part_from(c, i);
+		}
+		if (wait[1].revents)
+			greet(c);
 	}
+	while (c->clients)
+		part_from(c, c->clients - 1);
+	return NULL;
 }
 
 /* ---- life ---- */
@@ -397,13 +475,13 @@ static bool bind_in(record_control *c, const char *path)
 	snprintf(folder, sizeof folder, "%s", path);
 	snprintf(name, sizeof name, "%s", path);
 	int dir = open(dirname(folder), O_PATH | O_DIRECTORY | O_CLOEXEC);
-	c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	c->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int n = snprintf(at.sun_path, sizeof at.sun_path, "/proc/self/fd/%d/%s", dir,
 			 basename(name));
 	bool ok = dir >= 0 && c->listener >= 0 && n < (int)sizeof at.sun_path &&
 		  fchmod(c->listener, 0600) == 0 &&
 		  bind(c->listener, (struct sockaddr *)&at, sizeof at) == 0;
-	ok = ok && listen(c->listener, BACKLOG) == 0;
+	ok = ok && listen(c->listener, CLIENTS) == 0;
 	int why = errno;
 	if (dir >= 0)
 		close(dir);

@@ -9,6 +9,7 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
@@ -400,6 +401,57 @@ def nonsense_is_refused_and_harms_nothing():
     eq(kernels(one(job.run)), 4)
     eq(job.ctl("status", status=1), f"assay: cannot reach {job.run}: it is not being recorded\n")
     eq(glob.glob(job.run + "/control"), [])
+
+
+def talk_to(job):
+    s = socket.socket(socket.AF_UNIX)
+    s.connect(job.run + "/control")
+    s.settimeout(PATIENCE)
+    return s
+
+
+def until_closed(s, text=b"", reads=True, every=0.0):
+    """A client that says the same again and again, and hears the answers or not."""
+    try:
+        while reads or text:
+            s.sendall(text)
+            if reads and not s.recv(65536):
+                break
+            time.sleep(every)
+    except OSError:
+        pass
+    s.close()
+
+
+@test
+def requests_that_come_together_are_answered_one_after_the_other():
+    job = Job("together")
+    s, got = talk_to(job), b""
+    s.sendall(b"mark one\nmark two\nsta")
+    s.sendall(b"tus\nbegin\n")
+    while got.count(b"\n") < 4:
+        more = s.recv(65536)
+        assert more, got
+        got += more
+    eq([json.loads(line)["ok"] for line in got.splitlines()], [True, True, True, False])
+    job.do("step")
+    job.end()
+
+
+@test
+def clients_that_go_on_and_on_keep_nobody_from_asking_and_no_recording_from_its_end():
+    job = Job("clients")
+    ways = [{"text": b"status\n"}, {"text": b"status\n" * 100}, {"text": b"status\n", "reads": False}, {"text": b"s", "reads": False, "every": 0.1}, {}]
+    clients = [threading.Thread(target=until_closed, args=(talk_to(job),), kwargs=way) for way in ways * 2]
+    for t in clients:
+        t.start()
+    for _ in range(5):
+        eq(state(job)["ok"], True)
+        job.do("step")
+    job.end()
+    for t in clients:
+        t.join(PATIENCE)
+    eq((kernels(one(job.run)), [t for t in clients if t.is_alive()], glob.glob(job.run + "/control")), (10, [], []))
 
 
 @test
