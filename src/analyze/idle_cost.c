@@ -21,13 +21,19 @@ static size_t step_ends(const assay_run *run, const assay_find_ctx *c, int64_t *
 	return n;
 }
 
+/* At least a fifth of what a step has on average. */
+static bool is_share(int64_t ns, int64_t total, size_t n)
+{
+	return ns > total / (5 * (int64_t)n);
+}
+
 /* A loader with several workers is waited for once in so many steps, again and again. */
 static bool comes_back(size_t n, int64_t (*sum)[ASSAY_IDLE_KINDS], int k, int64_t total)
 {
 	enum { TIMES = 3 };
 	size_t without = 0, longest = 0, times = 0;
 	for (size_t i = 0; i < n; i++) {
-		bool here = sum[i][k] * 5 * (int64_t)n > total;
+		bool here = is_share(sum[i][k], total, n);
 		times += here;
 		without = here ? 0 : without + 1;
 		longest = without > longest ? without : longest;
@@ -40,7 +46,7 @@ static void count_steps(const assay_find_ctx *c, size_t n, int64_t (*sum)[ASSAY_
 {
 	for (int k = 0; k < ASSAY_IDLE_KINDS; k++) {
 		for (size_t i = 0; i < n; i++)
-			cost->steps[k] += sum[i][k] * 5 * (int64_t)n > cost->total[k];
+			cost->steps[k] += is_share(sum[i][k], cost->total[k], n);
 		cost->steady[k] = c->steps && (cost->steps[k] * 2 >= n ||
 					       comes_back(n, sum, k, cost->total[k]));
 	}
@@ -113,6 +119,13 @@ const char *assay_idle_cost_words(const assay_find_ctx *c, const assay_idle_cost
 	return assay_printf(c->scratch, "%s in %zu of %llu steps",
 			    assay_fmt_time(part, cost->total[cause]), cost->steps[cause],
 			    (unsigned long long)c->steps);
+}
+
+TEST(a_fifth_of_the_mean_counts_also_of_years)
+{
+	CHECK(!is_share(4, 100, 5) && is_share(5, 100, 5) && !is_share(0, 0, 1));
+	CHECK(is_share(INT64_MAX / 2, INT64_MAX, 23));
+	return 0;
 }
 
 TEST(the_usual_distance_between_kernels_is_nothing_to_change)
