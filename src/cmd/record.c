@@ -448,7 +448,7 @@ static int record_run(const void *args, char **operands, int n)
 	}
 	if (!options_make_sense(a, &period))
 		return ASSAY_EXIT_USAGE;
-	assay_record_survive_pipes();
+	assay_record_own_signals();
 	const char *out;
 	if (!choose_rank_dir(&r, &a->a, &out, &err) || !make_dir(&r, out, &err)) {
 		assay_arena_free(&r.arena);

@@ -34,13 +34,15 @@ static void pass_on(int sig, siginfo_t *info, void *context)
 static const int passed[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXFSZ};
 enum { PASSED = ASSAY_COUNT_OF(passed) };
 
-/* As the command is to find it. */
-static struct sigaction of_pipes;
+/* As the command is to find them. */
+static struct sigaction of_pipes, of_children;
 
-void assay_record_survive_pipes(void)
+/* Whoever started us may ignore the ends of children: then nobody could be waited for. */
+void assay_record_own_signals(void)
 {
-	struct sigaction ignore = {.sa_handler = SIG_IGN};
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, usual = {.sa_handler = SIG_DFL};
 	sigaction(SIGPIPE, &ignore, &of_pipes);
+	sigaction(SIGCHLD, &usual, &of_children);
 }
 
 static void catch_signals(struct sigaction *old)
@@ -76,6 +78,7 @@ static _Noreturn void become_command(char **command, char **env, const struct si
 {
 	release_signals(old);
 	sigaction(SIGPIPE, &of_pipes, NULL);
+	sigaction(SIGCHLD, &of_children, NULL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	environ = env;
 	execvp(command[0], command);
@@ -89,8 +92,11 @@ static _Noreturn void become_command(char **command, char **env, const struct si
 static void wait_for(recording *r, pid_t pid)
 {
 	int status = 0;
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	siginfo_t ended;
+	while (waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR)
 		;
+	child_pid = 0; /* before another process can have its number */
+	waitpid(pid, &status, 0);
 	if (WIFSIGNALED(status))
 		r->end.signal = WTERMSIG(status);
 	r->status = r->end.signal ? 128 + r->end.signal : WEXITSTATUS(status);
@@ -122,7 +128,6 @@ bool assay_record_command(recording *r, char **env, assay_err *err)
 		pid > 0 && !told && r->watch ? assay_children_start(&r->arena, pid) : NULL;
 	if (pid > 0)
 		wait_for(r, pid);
-	child_pid = 0;
 	if (watched)
 		r->end.unrecorded_n = assay_children_stop(watched, r->dir, &r->end.unrecorded);
 	bell = -1;

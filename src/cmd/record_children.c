@@ -402,13 +402,13 @@ static void *watch(void *arg)
 	record_children *c = arg;
 	prctl(PR_SET_NAME, "assay-children");
 	while (!atomic_load(&c->stopping)) {
-		int64_t before = assay_clock(CLOCK_REALTIME);
+		int64_t before = assay_clock(CLOCK_MONOTONIC);
 		if (!assay_try(look_at_all, c, &c->err))
 			break;
-		int64_t ns = (assay_clock(CLOCK_REALTIME) - before) * SHARE;
+		int64_t ns = (assay_clock(CLOCK_MONOTONIC) - before) * SHARE;
 		ns = ns > LOOK_NS ? ns : LOOK_NS;
 		pthread_mutex_lock(&c->lock);
-		struct timespec until = assay_timespec_of(before + ns); /* of the real clock */
+		struct timespec until = assay_timespec_of(before + ns);
 		while (!c->stopping && pthread_cond_timedwait(&c->stop, &c->lock, &until) == 0)
 			;
 		pthread_mutex_unlock(&c->lock);
@@ -419,9 +419,8 @@ static void *watch(void *arg)
 record_children *assay_children_start(assay_arena *a, pid_t command)
 {
 	record_children *c = assay_alloc(a, sizeof *c);
-	*c = (record_children){.command = command,
-			       .lock = PTHREAD_MUTEX_INITIALIZER,
-			       .stop = PTHREAD_COND_INITIALIZER};
+	*c = (record_children){.command = command, .lock = PTHREAD_MUTEX_INITIALIZER};
+	assay_cond_init(&c->stop);
 	if (stat("/proc/self/exe", &c->own) < 0 || stat("/proc/self/root", &c->root) < 0 ||
 	    pthread_create(&c->thread, NULL, watch, c))
 		return NULL;

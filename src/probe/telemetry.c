@@ -43,6 +43,7 @@ struct assay_sampler {
 	assay_sampled sum;
 	int fd;
 	int64_t period_ns;
+	int64_t since_1970; /* of CLOCK_BOOTTIME's zero, when it began */
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
@@ -83,12 +84,18 @@ static void write_row(assay_sampler *s, int64_t time, uint32_t gpu, const double
 		s->sum.rows++;
 }
 
+/* Where the wall clock is set while we record, rows stay where the trace is. */
+static int64_t row_time(const assay_sampler *s)
+{
+	return assay_clock(CLOCK_BOOTTIME) + s->since_1970;
+}
+
 static void sample_all(assay_sampler *s)
 {
 	for (uint32_t i = 0; i < s->sum.devices; i++) {
 		double v[COL_COUNT];
 		no_values(v);
-		int64_t time = assay_clock(CLOCK_REALTIME);
+		int64_t time = row_time(s);
 		s->source->sample(s->state, i, time, v);
 		write_row(s, time, i, v);
 	}
@@ -97,13 +104,14 @@ static void sample_all(assay_sampler *s)
 static void *sampler_thread(void *arg)
 {
 	assay_sampler *s = arg;
-	int64_t due = assay_clock(CLOCK_REALTIME);
+	int64_t due = assay_clock(CLOCK_MONOTONIC);
 	pthread_mutex_lock(&s->lock);
 	while (!s->stop) {
 		pthread_mutex_unlock(&s->lock);
 		sample_all(s);
 		pthread_mutex_lock(&s->lock);
-		due += s->period_ns;
+		int64_t now = assay_clock(CLOCK_MONOTONIC);
+		due = due + s->period_ns > now ? due + s->period_ns : now;
 		struct timespec until = assay_timespec_of(due);
 		while (!s->stop && pthread_cond_timedwait(&s->wake, &s->lock, &until) == 0)
 			;
@@ -130,7 +138,8 @@ assay_sampler *assay_sampler_start(const char *csv, const char *root, int64_t pe
 	s->fd = -1;
 	s->period_ns = period_ns;
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->wake, NULL);
+	assay_cond_init(&s->wake);
+	s->since_1970 = assay_clock(CLOCK_REALTIME) - assay_clock(CLOCK_BOOTTIME);
 	if (!find_devices(s, root))
 		return s;
 	s->fd = open(csv, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);

@@ -546,14 +546,17 @@ def work_launched_inside_a_range_is_kept_when_it_runs_later():
 
 
 @test
-def a_step_of_the_wall_clock_moves_no_work():
+def a_step_of_the_wall_clock_moves_no_work_and_no_telemetry():
     if "address" in BUILD:
         raise Skip("a preload before the sanitizer's")
     cc(FAKE + "/libstep.so", "-shared", "-fPIC", "tests/fake/step.c")
     for seconds in ("3600", "-3600"):
         step = {"LD_PRELOAD": FAKE + "/libstep.so", "STEP_S": seconds, "STEP_FILE": f"{WORK}/stepped{seconds}"}
-        run, p = record("a-while", "1", env=step, name="step" + seconds)
-        c = one(run)
+        run, p = record("a-while", "1", env=step, name="step" + seconds, opts=["--telemetry", "10"])
+        c, times = one(run), json.load(open(run + "/run.json"))
+        begin, length = times["start"]["unix_ns"], times["stop"]["boottime_ns"] - times["start"]["boottime_ns"]
+        rows = [int(line.split(",")[0]) for line in open(run + "/telemetry.csv").read().splitlines()[1:]]
+        eq((len(rows) > 2, [t - begin for t in rows if not begin <= t <= begin + length]), (True, []))
         first, last = c.rows["PROCESS"][0]["start"], c.rows["END"][0]["time"]
         eq(len(c.rows["KERNEL"]), 3002)
         eq([r["start"] for r in c.rows["KERNEL"] if not first <= r["start"] <= last], [])
@@ -631,6 +634,16 @@ def what_cannot_be_run_has_the_status_of_a_shell():
     plain = WORK + "/plain"
     open(plain, "w").close()
     eq([assay_record("-o", WORK + "/norun", "--", c).returncode for c in ("nosuchcommand", plain, WORK)], [127, 126, 126])
+
+
+@test
+def a_status_is_the_commands_also_where_ends_of_children_are_ignored():
+    ignores = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+    shows = "import signal, sys; sys.exit(7 if signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN else 8)"
+    run = WORK + "/ignored"
+    p = subprocess.run([sys.executable, "-c", ignores, ASSAY, "record", "-o", run, "--telemetry", "off", "--", sys.executable, "-c", shows],
+                       capture_output=True, text=True, timeout=PATIENCE)
+    eq((p.returncode, json.load(open(run + "/run.json"))["status"], os.path.exists(run + "/env.json")), (7, 7, True))
 
 
 @test
