@@ -13,6 +13,7 @@
 #include "cmd/captures.h"
 #include "cmd/cmd.h"
 #include "read/rings.h"
+#include "resolve/resolve.h"
 #include "wire/clock.h"
 
 struct hang_args {
@@ -31,8 +32,11 @@ static assay_hang_thread *thread_of(assay_hang_process *p, int64_t tid)
 	for (size_t i = 0; i < p->thread.n; i++)
 		if (p->thread.p[i].tid == tid)
 			return &p->thread.p[i];
-	*assay_push(&p->thread) =
-		(assay_hang_thread){.tid = tid, .open_call = ASSAY_NO_ROW, .stack = ASSAY_NO_ROW};
+	*assay_push(&p->thread) = (assay_hang_thread){.tid = tid,
+						      .open_call = ASSAY_NO_ROW,
+						      .sample = ASSAY_NO_ROW,
+						      .stack = ASSAY_NO_ROW,
+						      .called = INT64_MIN};
 	return &p->thread.p[p->thread.n - 1];
 }
 
@@ -56,22 +60,51 @@ static void see_living(assay_hang_process *p)
 	p->thread.n = kept;
 }
 
+static assay_hang_thread *thread_on(assay_hang_process *p, uint32_t track)
+{
+	const assay_track_table *t = &p->run->part.t.track;
+	assay_hang_thread *th = thread_of(p, t->tid[track]);
+	snprintf(th->name, sizeof th->name, "%s", assay_z(p->run, t->name[track]));
+	return th;
+}
+
+/* When each thread's last call ended, and where it was made. */
+static void see_calls(assay_hang_process *p)
+{
+	const assay_tables *t = &p->run->part.t;
+	assay_arena scratch = {0};
+	uint32_t *last = assay_alloc(&scratch, (t->track.n + 1) * sizeof *last);
+	memset(last, 0xff, t->track.n * sizeof *last);
+	for (uint32_t i = 0; i < t->host.n; i++) {
+		uint32_t *at = &last[t->host.track[i]];
+		if (assay_is_call(t->host.kind[i]) &&
+		    (*at == ASSAY_NO_ROW || t->host.ts[i] >= t->host.ts[*at]))
+			*at = i;
+	}
+	for (uint32_t i = 0; i < t->track.n; i++) {
+		if (last[i] == ASSAY_NO_ROW || t->track.pid[i] != p->pid)
+			continue;
+		assay_hang_thread *th = thread_on(p, i);
+		uint32_t api = t->host.detail[last[i]];
+		th->called = t->host.ts[last[i]] + t->host.dur[last[i]];
+		th->stack = api == ASSAY_NO_ROW ? ASSAY_NO_ROW : t->api.stack[api];
+	}
+	assay_arena_free(&scratch);
+}
+
 static void see_recorded(assay_hang_process *p)
 {
 	const assay_tables *t = &p->run->part.t;
-	for (uint32_t i = 0; i < t->open_call.n; i++) {
-		uint32_t track = t->open_call.track[i];
-		assay_hang_thread *th = thread_of(p, t->track.tid[track]);
-		th->open_call = i;
-		snprintf(th->name, sizeof th->name, "%s", assay_z(p->run, t->track.name[track]));
-	}
+	see_calls(p);
+	for (uint32_t i = 0; i < t->open_call.n; i++)
+		thread_on(p, t->open_call.track[i])->open_call = i;
 	for (uint32_t i = 0; i < t->sample.n; i++) {
 		uint32_t track = t->sample.track[i];
 		if (t->track.pid[track] != p->pid)
 			continue;
-		assay_hang_thread *th = thread_of(p, t->track.tid[track]);
+		assay_hang_thread *th = thread_on(p, track);
+		th->sample = i;
 		th->stack = t->sample.stack[i];
-		snprintf(th->name, sizeof th->name, "%s", assay_z(p->run, t->track.name[track]));
 	}
 }
 
@@ -113,6 +146,7 @@ static bool add_capture(search *s, const char *path, assay_err *err)
 				.rank = run->part.t.source.n ? run->part.t.source.rank[0] : -1,
 				.alive = assay_capture_alive(path)};
 	p.now = p.alive ? assay_clock(CLOCK_BOOTTIME) : last_sign(run);
+	assay_doings(run);
 	see_recorded(&p);
 	if (p.alive)
 		see_living(&p);
@@ -218,7 +252,8 @@ const assay_cmd assay_cmd_hang = {
 		"For a job that was started with `assay record` and hangs, or hung until it was killed. Shows the\n"
 		"call that each thread is in and since when, its Python stack as last seen, what each stream has\n"
 		"in front of it and what that waits for (the event, the stream that records it, the work before\n"
-		"it), and which rank has not entered the collective that others are in. Give the run directories\n"
+		"it), and which rank has not entered the collective that others are in. Where no call was made for\n"
+		"a second, what the threads that made some do instead, and at which line. Give the run directories\n"
 		"of all ranks, or the process ids of living processes. Nothing of the job is stopped or changed.\n\n"
 		"Work counts as ended when its record arrived, or when a call that waited for it returned.",
 	ASSAY_OPTS(hang_opts),

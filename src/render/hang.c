@@ -7,6 +7,7 @@
 #include "render/place.h"
 
 enum { NAME_COLUMNS = 60, FRAMES = 6, STREAMS = 16, THREADS = 24 };
+#define QUIET_NS 1000000000ll /* without calls: longer than most steps */
 
 typedef assay_vec(const char *) sentences;
 
@@ -118,6 +119,59 @@ static void judge_threads(assay_arena *a, const assay_hang_process *p, sentences
 	}
 }
 
+/* What a thread does, and where: "waits for another thread or process at train.py:12 step". */
+static const char *doing_sentence(assay_arena *a, const assay_hang_process *p,
+				  const assay_hang_thread *t)
+{
+	static const char *const does[ASSAY_DOING_COUNT] = {
+		[ASSAY_DOING_UNKNOWN] = "stands",
+		[ASSAY_DOING_GIL] = "waits for Python's lock",
+		[ASSAY_DOING_CPU_WAIT] = "waits for a processor",
+		[ASSAY_DOING_GC] = "collects garbage",
+		[ASSAY_DOING_COMPILE] = "compiles",
+		[ASSAY_DOING_IMPORT] = "imports",
+		[ASSAY_DOING_DATA] = "prepares data",
+		[ASSAY_DOING_IO] = "reads or writes",
+		[ASSAY_DOING_SLEEP] = "sleeps",
+		[ASSAY_DOING_LOCK] = "waits for another thread or process",
+		[ASSAY_DOING_CHILD] = "waits for another process",
+		[ASSAY_DOING_COMM] = "waits for other ranks",
+		[ASSAY_DOING_SYNC] = "waits for a value of the device",
+		[ASSAY_DOING_DRIVER] = "is in the driver",
+		[ASSAY_DOING_PYTHON] = "runs Python",
+		[ASSAY_DOING_NATIVE] = "computes outside Python",
+	};
+	const assay_tables *tables = &p->run->part.t;
+	bool seen = t->sample != ASSAY_NO_ROW;
+	const char *what = does[seen ? tables->seen.doing[t->sample] : ASSAY_DOING_UNKNOWN];
+	if (what == does[ASSAY_DOING_LOCK] && tables->sample.kind[t->sample] == ASSAY_CALL_LOCK)
+		what = "waits for a lock or another thread";
+	const char *place = assay_place_text(a, p->run, assay_own_call(tables, t->stack));
+	const char *in = seen ? "" : t->in;
+	return assay_printf(a, "%s%s%s%s%s", what, in[0] ? " in " : "", in, place[0] ? " at " : "",
+			    place);
+}
+
+/* Of a process in which nobody has called the GPU's API for a while, nor is in a call: what those
+ * do who did. */
+static void judge_rest(assay_arena *a, const assay_hang_process *p, sentences *out)
+{
+	int64_t last = INT64_MIN;
+	for (size_t i = 0; i < p->thread.n; i++) {
+		if (p->thread.p[i].open_call != ASSAY_NO_ROW)
+			return;
+		last = p->thread.p[i].called > last ? p->thread.p[i].called : last;
+	}
+	for (size_t i = 0; last != INT64_MIN && p->now - last >= QUIET_NS && i < p->thread.n; i++) {
+		const assay_hang_thread *t = &p->thread.p[i];
+		if (t->called != INT64_MIN)
+			*assay_push(out) = assay_printf(
+				a, "%s: thread %" PRId64 " (%s) has made no call for %s: it %s",
+				who(a, p), t->tid, t->name, since(a, p, t->called),
+				doing_sentence(a, p, t));
+	}
+}
+
 /* Up to where the collectives of two processes are the same. */
 static size_t common(const assay_hang_process *x, const assay_hang_process *y)
 {
@@ -168,6 +222,7 @@ static void judge(assay_arena *a, const assay_hang_processes *all, sentences *ou
 	for (size_t i = 0; i < all->n; i++) {
 		judge_streams(a, &all->p[i], out);
 		judge_threads(a, &all->p[i], out);
+		judge_rest(a, &all->p[i], out);
 	}
 }
 
@@ -221,6 +276,14 @@ static void print_process(FILE *out, assay_arena *a, const assay_hang_process *p
 	print_streams(out, a, p);
 }
 
+static const char *nothing(const assay_hang_processes *all)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (all->p[i].run)
+			return "nothing stands still: calls are made, none is open, and no stream waits";
+	return "not recorded: nothing is known but what the threads are in";
+}
+
 void assay_hang_text(FILE *out, const assay_hang_processes *all)
 {
 	assay_arena a = {0};
@@ -229,7 +292,7 @@ void assay_hang_text(FILE *out, const assay_hang_processes *all)
 	for (size_t i = 0; i < said.n; i++)
 		fprintf(out, "%zu. %s\n", i + 1, said.p[i]);
 	if (!said.n)
-		fprintf(out, "nothing stands still: no call is open, and no stream waits\n");
+		fprintf(out, "%s\n", nothing(all));
 	for (size_t i = 0; i < all->n; i++)
 		print_process(out, &a, &all->p[i]);
 	assay_vec_free(&said);

@@ -14,7 +14,9 @@ typedef struct assay_hang_thread {
 	char state;         /* as of /proc: R, S, D, ...; 0 unknown */
 	char in[64];        /* system call, or function of the kernel; "" unknown */
 	uint32_t open_call; /* row, ASSAY_NO_ROW none */
-	uint32_t stack;     /* row: last seen; ASSAY_NO_ROW none */
+	uint32_t sample;    /* row: the last look at it; ASSAY_NO_ROW none */
+	uint32_t stack;     /* row: of that look, or its last call's; ASSAY_NO_ROW none */
+	int64_t called;     /* end of its last call of the GPU's API; INT64_MIN it made none */
 	int64_t holder;     /* thread that has the lock it waits for; 0 unknown */
 } assay_hang_thread;
 

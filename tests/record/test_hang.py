@@ -3,12 +3,13 @@
 usage: test_hang.py [BUILD [WORDS...]]   prints one line a test; exit status 1 when one fails."""
 import json
 import os
+import re
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import ASSAY, FAKE, PATIENCE, WORK, build_fakes, cc, eq, kill_all, run, test  # noqa: E402
+from harness import ASSAY, BUILD, FAKE, PATIENCE, WORK, Skip, build_fakes, cc, eq, kill_all, run, test  # noqa: E402
 
 PROGRAM = FAKE + "/hang_program"
 
@@ -21,9 +22,9 @@ def build():
 class Hanging:
     """A recording of a program that stands still; ended with the test."""
 
-    def __init__(self, how, name=None, **env):
+    def __init__(self, how, name=None, program=(PROGRAM,), **env):
         self.run = os.path.join(WORK, name or how)
-        self.assay = subprocess.Popen([ASSAY, "record", "-q", "-o", self.run, "--telemetry", "off", "--", PROGRAM, how],
+        self.assay = subprocess.Popen([ASSAY, "record", "-q", "-o", self.run, "--telemetry", "off", "--", *program, how],
                                       env=dict(os.environ, LD_LIBRARY_PATH=FAKE, **env), stderr=subprocess.PIPE, text=True)
 
     def __enter__(self):
@@ -130,6 +131,47 @@ def threads_that_wait_for_each_others_locks_are_told():
         said = when(lambda s: sum(bool(t["lock_holder"]) for p in s["processes"] for t in p["threads"]) == 2, h.run)
         threads = {t["tid"]: t["lock_holder"] for t in said["processes"][0]["threads"] if t["lock_holder"]}
         eq({threads[t]: t for t in threads}, threads)  # each holds what the other wants
+
+
+STANDS = """import ctypes, os, queue, sys, threading
+cuda = ctypes.CDLL("libcuda.so.1")
+cuda.cuInit(0)
+cuda.fake_launch(13, b"kernel")
+
+
+def stand(how):
+    lock = threading.Lock()
+    if how == "lock":
+        with lock, lock:  # lock
+            pass
+    elif how == "queue":
+        queue.Queue().get()  # queue
+    else:
+        os.read(os.pipe()[0], 1)  # pipe
+
+
+stand(sys.argv[1])
+"""
+
+
+@test
+def where_a_thread_stands_that_launches_nothing_any_more_is_told():
+    if "address" in BUILD:
+        raise Skip("an interpreter without the sanitizer")
+    script = WORK + "/stands.py"
+    with open(script, "w") as f:
+        f.write(STANDS)
+    lines = {line.split("# ")[1]: i for i, line in enumerate(STANDS.splitlines(), 1) if "# " in line}
+    for how, what in (("lock", "waits for a lock or another thread"), ("queue", "waits for a lock or another thread"),
+                      ("pipe", "waits for another thread or process")):
+        with Hanging(how, program=(sys.executable, script)) as h:
+            wanted = f"it {what} at stands.py:{lines[how]} stand"
+            # long enough for the look before its death to say so, too
+            when(lambda s: any(re.search(r"has made no call for [2-9][\d.]* s: " + wanted, v) for v in s["verdicts"]), h.run)
+            kill_all(*h.pids())
+            h.assay.wait()
+            text = subprocess.run([ASSAY, "hang", h.run], capture_output=True, text=True, check=True).stdout
+            assert wanted in text and "gone" in text, text
 
 
 @test
