@@ -155,12 +155,12 @@ static bool add_capture(search *s, const char *path, assay_err *err)
 	return true;
 }
 
-/* Captures of a run directory; of one process when pid is not 0. */
+/* Captures of a run directory, or of a folder of them; of one process when pid is not 0. */
 static bool add_run(search *s, const char *dir, int64_t pid, assay_err *err)
 {
 	assay_capture_list paths = {0};
 	size_t good = 0, n = 0;
-	assay_captures_find(&s->arena, dir, 0, &paths);
+	assay_captures_find(&s->arena, dir, 1, &paths);
 	for (size_t i = 0; i < paths.n; i++) {
 		if (pid && pid_in(paths.p[i]) != pid)
 			continue;
@@ -254,7 +254,8 @@ const assay_cmd assay_cmd_hang = {
 		"in front of it and what that waits for (the event, the stream that records it, the work before\n"
 		"it), and which rank has not entered the collective that others are in. Where no call was made for\n"
 		"a second, what the threads that made some do instead, and at which line. Give the run directories\n"
-		"of all ranks, or the process ids of living processes. Nothing of the job is stopped or changed.\n\n"
+		"of all ranks, a folder of them, or the process ids of living processes. Nothing of the job is\n"
+		"stopped or changed.\n\n"
 		"Work counts as ended when its record arrived, or when a call that waited for it returned.",
 	ASSAY_OPTS(hang_opts),
 	ASSAY_EXAMPLES(hang_examples),

@@ -80,8 +80,11 @@ static void read_tail(assay_run *run, assay_tail *t, int64_t last, size_t bytes)
 	int rings = assay_capture_peek(t->path);
 	assay_tail_read(t, last, last > SHOWN_NS ? last : SHOWN_NS, bytes);
 	int fd = t->damaged ? -1 : assay_tail_capture(t, rings);
+	size_t before = run->part.t.source.n;
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	read_path(run, fd >= 0 ? path : t->path);
+	for (size_t i = before; i < run->part.t.source.n; i++)
+		run->part.t.source.path[i] = assay_intern_z(&run->part.strings, t->path);
 	if (fd >= 0)
 		close(fd);
 	if (rings >= 0)
@@ -139,11 +142,11 @@ static bool show(assay_run *run, const struct top_args *a, char **runs, size_t a
 	FILE *out = open_memstream(&text, &n);
 	if (!out)
 		return false;
-	assay_recent_head(out, runs[0], runs[1], alive, now);
+	assay_recent_head(out, runs[0], runs[1], alive, now, assay_cmd_text_width());
 	bool ok = assay_run_analyze(run, NULL, &err);
 	if (ok) {
 		assay_recent recent = assay_recent_of(&run->part.t, a->last ? a->last : LAST_NS);
-		assay_recent_text(out, run, &recent, now);
+		assay_recent_text(out, run, &recent, now, assay_cmd_text_width());
 		assay_recent_free(&recent);
 		fputc('\n', out);
 		assay_report_text(

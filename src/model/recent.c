@@ -4,22 +4,26 @@
 #include "base/sort.h"
 #include "base/test.h"
 
+#define LEAST_NS 1000000000ll /* rates of less say nothing */
+
 static assay_recent_rank *rank_of(assay_recent *all, uint32_t group)
 {
 	while (all->of_group.n <= group)
 		*assay_push(&all->of_group) = 0;
 	uint32_t *place = &all->of_group.p[group];
 	if (!*place) {
-		*assay_push(&all->rank) = (assay_recent_rank){.group = group, .latest = INT64_MIN};
+		*assay_push(&all->rank) = (assay_recent_rank){
+			.group = group, .first = INT64_MIN, .latest = INT64_MIN};
 		*place = (uint32_t)all->rank.n;
 	}
 	return &all->rank.p[*place - 1];
 }
 
-static void see(assay_recent *all, uint32_t group, int64_t end)
+static void see(assay_recent *all, uint32_t group, int64_t start, int64_t ns)
 {
 	assay_recent_rank *r = rank_of(all, group);
-	r->latest = end > r->latest ? end : r->latest;
+	r->first = r->first == INT64_MIN || start < r->first ? start : r->first;
+	r->latest = start + ns > r->latest ? start + ns : r->latest;
 }
 
 static void find_latest(const assay_tables *t, assay_recent *all)
@@ -27,9 +31,15 @@ static void find_latest(const assay_tables *t, assay_recent *all)
 	for (uint32_t i = 0; i < t->source.n; i++)
 		rank_of(all, assay_group_of(t, i));
 	for (size_t i = 0; i < t->gpu.n; i++)
-		see(all, assay_track_group(t, t->gpu.track[i]), t->gpu.ts[i] + t->gpu.dur[i]);
+		see(all, assay_track_group(t, t->gpu.track[i]), t->gpu.ts[i], t->gpu.dur[i]);
 	for (size_t i = 0; i < t->host.n; i++)
-		see(all, assay_track_group(t, t->host.track[i]), t->host.ts[i] + t->host.dur[i]);
+		see(all, assay_track_group(t, t->host.track[i]), t->host.ts[i], t->host.dur[i]);
+	for (size_t i = 0; i < all->rank.n; i++) {
+		assay_recent_rank *r = &all->rank.p[i];
+		int64_t seen = r->latest - r->first;
+		r->span = seen > LEAST_NS ? seen : LEAST_NS;
+		r->span = r->span < all->last ? r->span : all->last;
+	}
 }
 
 /* Of a rank that was never seen the stretch has no begin. */
@@ -104,6 +114,28 @@ TEST(a_rank_of_which_nothing_was_seen_has_its_steps)
 	CHECK_EQ(all.rank.p[0].steps, 1);
 	CHECK_EQ(all.rank.p[0].step_ns, 3);
 	assay_recent_free(&all);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(rates_of_a_young_rank_are_over_what_there_is_of_it)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_add(t, ASSAY_T_source);
+	uint32_t track = assay_add(t, ASSAY_T_track);
+	t->track.source[track] = 0;
+	for (int i = 0; i < 2; i++) {
+		uint32_t row = assay_add(t, ASSAY_T_host);
+		t->host.track[row] = track;
+		t->host.ts[row] = 100 + 3 * i * LEAST_NS;
+		t->host.dur[row] = LEAST_NS;
+	}
+	assay_recent young = assay_recent_of(t, 10 * LEAST_NS), old = assay_recent_of(t, LEAST_NS);
+	CHECK_EQ(young.rank.p[0].span, 4 * LEAST_NS);
+	CHECK_EQ(old.rank.p[0].span, LEAST_NS);
+	assay_recent_free(&young);
+	assay_recent_free(&old);
 	assay_run_free(run);
 	return 0;
 }

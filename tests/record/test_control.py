@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 """Recordings that are switched on and off while the program runs, without a GPU: a fake driver and CUPTI, and a
 program that does what it is told. usage: test_control.py [BUILD [WORDS...]]"""
+import fcntl
 import glob
 import json
 import os
+import pty
+import re
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
+import termios
 import threading
 import time
 
@@ -542,6 +547,34 @@ def a_python_program_switches_its_own_recording():
     alone = subprocess.run([sys.executable, "-c", "import sys; sys.path.insert(0, sys.argv[1]); import _record as a; print(a.start(), a.status())",
                             ROOT + "/python/assay"], capture_output=True, text=True, timeout=PATIENCE)
     eq(alone.stdout, "False None\n")
+
+
+@test
+def what_top_shows_names_the_job_and_fits_the_terminal():
+    """Of 50 columns and 12 rows; until the job ends."""
+    job = Job("watched")
+    job.do("step", "step")
+    master, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 12, 50, 0, 0))
+    top = subprocess.Popen([ASSAY, "top", "--every", "100ms", job.run], stdout=terminal, env=dict(os.environ, TERM="xterm"))
+    os.close(terminal)
+    text = b""
+    while text.count(b"\x1b[H\x1b[2J") < 3:
+        text += os.read(master, 65536)
+    job.end()
+    try:
+        while more := os.read(master, 65536):
+            text += more
+    except OSError:  # nobody writes any more
+        pass
+    eq(top.wait(), 0)
+    screens = [re.sub("\x1b\\[[0-9;]*m", "", s).replace("\r", "").split("\n") for s in text.decode().split("\x1b[H\x1b[2J")[1:]]
+    for lines in screens:
+        assert len(lines) <= 12 and max(map(len, lines)) <= 50, lines
+        assert "/proc/" not in "".join(lines), lines
+    assert screens[0][0].endswith(", 1 process records") and screens[-1][0].endswith(", 0 processes record"), (screens[0], screens[-1])
+    named = [line for lines in screens for line in lines if line.startswith("Run ")]
+    assert named and all("watched" in line for line in named), named
 
 
 if __name__ == "__main__":
