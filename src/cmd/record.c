@@ -423,10 +423,13 @@ static int finish(recording *r, const struct args *a)
 	assay_run *run = assay_record_read(r);
 	assay_waits(run);
 	assay_check_failures(run);
-	if (!assay_record_write(r, &a->a, run, &err))
+	if (!r->end.removed && !assay_record_write(r, &a->a, run, &err))
 		assay_cmd_error(&err);
 	bool tells = !a->a.quiet && !r->silent;
-	assay_record_env_end(r->env, tells);
+	if (r->end.removed)
+		assay_record_env_drop(r->env);
+	else
+		assay_record_env_end(r->env, tells);
 	if (tells)
 		assay_record_summary(r, &a->a, run);
 	assay_run_free(run);

@@ -54,6 +54,8 @@ bool assay_record_command(recording *r, char **env, assay_err *err);
 uint32_t assay_record_filters(void);
 /* Who reads what we say may go away (2>&1 | head): from now on that ends nothing. */
 void assay_record_own_signals(void);
+/* The run's folder may have been moved or removed while the command ran: dir is where it is now. */
+void assay_record_find(recording *r);
 /* Take over what processes that died left in their rings. */
 void assay_record_salvage(recording *r);
 /* A link in the rings' folder that leads to the run: whoever finds one finds the other. */

@@ -128,6 +128,7 @@ bool assay_record_command(recording *r, char **env, assay_err *err)
 		pid > 0 && !told && r->watch ? assay_children_start(&r->arena, pid) : NULL;
 	if (pid > 0)
 		wait_for(r, pid);
+	assay_record_find(r);
 	if (watched)
 		r->end.unrecorded_n = assay_children_stop(watched, r->dir, &r->end.unrecorded);
 	bell = -1;

@@ -53,13 +53,15 @@ static void leave_terminal(const recording *r, int alive)
 static _Noreturn void probe(const recording *r, record_env *e, int alive)
 {
 	char path[4096];
+	/* wherever the folder is moved; and when it is removed, it stays so */
+	bool there = r->lock >= 0 && fchdir(r->lock) == 0;
 	assay_env_opts opts = {.size = sizeof opts,
 			       .quick = true,
 			       .pace = &e->pace,
 			       .progress = note_progress,
 			       .progress_ctx = e};
 	leave_terminal(r, alive);
-	snprintf(path, sizeof path, "%s/env.json", r->dir);
+	snprintf(path, sizeof path, "%s%senv.json", there ? "" : r->dir, there ? "" : "/");
 	atomic_store(&e->saved, assay_env_save(path, &opts, &e->err));
 	_exit(0);
 }

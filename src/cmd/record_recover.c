@@ -40,9 +40,9 @@ static void salvage_one(recording *r, int rings, int run, const char *name)
 		r->end.refused++;
 		break;
 	case ASSAY_SALVAGE_ORPHAN:
-		/* nothing is removed from a folder that is not ours */
-		if (!r->command || unlinkat(rings, name, 0) < 0)
-			r->end.orphans++;
+		r->end.orphans++;
+		if (r->command) /* else the folder may not be ours, and nothing is removed */
+			unlinkat(rings, name, 0);
 		break;
 	case ASSAY_SALVAGE_DONE:
 		break;
@@ -100,9 +100,43 @@ void assay_record_drop_rings(recording *r)
 	rmdir(r->rings);
 }
 
+static bool is_folder(const char *path, const struct stat *it)
+{
+	struct stat st;
+	return lstat(path, &st) == 0 && st.st_dev == it->st_dev && st.st_ino == it->st_ino;
+}
+
+/* A folder of ours, made anew. */
+static bool is_our_folder(const char *path, const struct stat *before)
+{
+	struct stat st;
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == before->st_uid;
+}
+
+void assay_record_find(recording *r)
+{
+	char path[PATH_MAX];
+	struct stat it;
+	if (r->lock < 0 || fstat(r->lock, &it) < 0 || is_folder(r->dir, &it))
+		return;
+	const char *link = assay_printf(&r->arena, "/proc/self/fd/%d", r->lock);
+	ssize_t n = readlink(link, path, sizeof path - 1);
+	path[n > 0 ? n : 0] = 0;
+	bool inside = !strcmp(r->rings, r->dir);
+	if (is_folder(path, &it)) {
+		r->dir = assay_printf(&r->arena, "%s", path);
+		drop_beside(r, r->dir);
+	} else {
+		r->end.removed = !is_our_folder(r->dir, &it);
+	}
+	if (inside)
+		r->rings = r->dir;
+}
+
 void assay_record_salvage(recording *r)
 {
-	int run = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int run = r->end.removed ? fcntl(r->lock, F_DUPFD_CLOEXEC, 0)
+				 : open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	salvage_in(r, r->dir, run);
 	if (strcmp(r->rings, r->dir))
 		salvage_in(r, r->rings, run);

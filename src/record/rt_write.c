@@ -326,13 +326,20 @@ int assay_rt_ring_fd(void)
 	return proven(&rt.ring);
 }
 
+/* What goes into a file that was removed is lost without a word. */
+static bool has_name(int fd)
+{
+	struct stat st;
+	return fstat(fd, &st) == 0 && st.st_nlink > 0;
+}
+
 bool assay_rt_append(assay_wire_chunk *c, const void *payload, size_t n)
 {
 	c->seq = atomic_load(&rt.file->seq);
 	assay_wire_seal(c, payload, n);
 	struct iovec v[2] = {{c, sizeof *c}, {(void *)(uintptr_t)payload, n}};
 	int fd = proven(&rt.capture);
-	if (fd >= 0 && write_all(fd, v, 2)) {
+	if (fd >= 0 && has_name(fd) && write_all(fd, v, 2)) {
 		rt.capture_bytes += sizeof *c + n;
 		atomic_fetch_add(&rt.file->seq, 1);
 		return true;

@@ -123,8 +123,8 @@ static void print_leftovers(FILE *out, const assay_recorded *r)
 		fprintf(out, "  %u files called rings are not of this run and were left alone\n",
 			r->refused);
 	if (r->orphans)
-		fprintf(out, "  %u processes left records whose trace is no longer there\n",
-			r->orphans);
+		fprintf(out, "  %u process%s left records whose trace is no longer there\n",
+			r->orphans, r->orphans == 1 ? "" : "es");
 	if (r->kept)
 		fprintf(out, "  with room for them: assay record --recover %s\n", r->dir);
 	if (r->still_running)
@@ -170,7 +170,9 @@ static bool missed_any(const assay_recorded *r)
 /* Recorders that left something tell of a GPU, too. */
 static void print_no_trace(FILE *out, const assay_recorded *r)
 {
-	if (r->kept || r->failed)
+	if (r->removed)
+		fprintf(out, "  there is no trace: %s was removed while the command ran\n", r->dir);
+	else if (r->kept || r->failed)
 		fprintf(out, "  there is no trace: nothing of it could be written\n");
 	else if (r->still_running)
 		fprintf(out, "  there is no trace yet\n");
@@ -224,6 +226,7 @@ TEST(what_could_not_be_written_was_seen)
 	} ends[] = {{{.kept = 7}, "there is no trace: nothing of it could be written"},
 		    {{.failed = 1}, "there is no trace: nothing of it could be written"},
 		    {{.still_running = 1}, "there is no trace yet"},
+		    {{.removed = true, .orphans = 1}, "/run was removed while the command ran"},
 		    {{.orphans = 1}, "there is no trace\n"},
 		    {{0}, "not seen to use a GPU"}};
 	assay_run *run = assay_run_new();

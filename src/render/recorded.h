@@ -38,6 +38,7 @@ typedef struct assay_recorded {
 	uint32_t failed;  /* chunks that could not be written */
 	uint32_t refused; /* files that call themselves rings and are none, or not of this run */
 	uint32_t orphans; /* rings whose capture is gone */
+	bool removed;     /* dir, while the command ran */
 	uint32_t still_running; /* processes that outlive the command */
 	assay_sampled telemetry;
 	const assay_unrecorded *unrecorded;

@@ -13,6 +13,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(__file__))
 from harness import ASSAY, FAKE, PATIENCE, WORK, build_fakes, captures, child_of, end_work_in, eq, gone, kill_all, one, run, test, until  # noqa: E402
+from job import Job  # noqa: E402
 
 ENV = dict(os.environ, LD_LIBRARY_PATH=FAKE)
 SHM = os.path.join(WORK, "shm")  # in the place of /dev/shm, whose size is the machine's
@@ -184,6 +185,54 @@ def a_capture_cut_at_any_byte_is_read_and_the_loss_counted():
         if n < len(data):
             assert issues & {"truncated", "damaged_chunk", "no_end", "broken_file", "skipped_file"}, (n, issues)
         captures(r.run)
+
+
+def recorded_meanwhile(name, change, *between, rings=SHM):
+    """What is said of a recording of three steps whose folder is changed after the first; and the folder's name."""
+    parent = os.path.join(WORK, name)
+    os.mkdir(parent)
+    job = Job(parent + "/run", "--telemetry", "off", "--set", "rings=" + rings)
+    job.do("step")
+    until(lambda: glob.glob(job.run + "/*.asy"), "no trace")
+    change(job.run)
+    job.do("step", "step")
+    said = job.end()
+    eq(glob.glob(SHM + "/*"), [])
+    return parent, said
+
+
+@test
+def a_run_that_is_moved_is_found():
+    for rings in SHM, "/nonexistent":
+        parent, said = recorded_meanwhile("moved" + str(len(rings)), lambda run: os.rename(run, run + " elsewhere"), rings=rings)
+        there = parent + "/run elsewhere"
+        assert there in said and "nothing was lost" in said, said
+        eq(os.listdir(parent), ["run elsewhere"])
+        eq(sorted(x.split("-")[0] for x in os.listdir(there)), ["env.json", "run.json", "trace"])
+        eq(json.load(open(there + "/run.json"))["counts"]["kernels"], len(one(there).rows["KERNEL"]))
+
+
+@test
+def a_run_that_is_removed_is_said_to_be():
+    parent, said = recorded_meanwhile("removed", shutil.rmtree)
+    eq(os.listdir(parent), [])
+    assert "was removed while the command ran" in said and "not seen to use a GPU" not in said, said
+
+
+@test
+def a_trace_that_is_removed_is_missed():
+    parent, said = recorded_meanwhile("traceless", lambda run: [os.remove(x) for x in glob.glob(run + "/*.asy")])
+    assert "1 process left records whose trace is no longer there" in said and "not seen to use a GPU" not in said, said
+
+
+@test
+def a_folder_made_anew_is_recorded_into():
+    def again(run):
+        shutil.rmtree(run)
+        os.mkdir(run)
+    parent, said = recorded_meanwhile("again", again)
+    assert "1 process left records whose trace is no longer there" in said, said
+    eq(json.load(open(parent + "/run/run.json"))["counts"]["processes"], 0)
 
 
 if __name__ == "__main__":
