@@ -82,7 +82,7 @@ struct reader {
 	int column[F_COUNT];          /* -1: not there */
 	const unit *unit_of[F_COUNT]; /* of numbers; never NULL below a header */
 	size_t columns;
-	csv_cells row;
+	csv_cells *row;   /* too large for the stack of a small thread */
 	assay_sid domain; /* of sums */
 	int64_t pid;      /* of the process that nvprof speaks of; -1 */
 	uint64_t rows;
@@ -101,7 +101,7 @@ static const unit *const percent = &units[8];
 static assay_str cell(const reader *r, field f)
 {
 	int c = r->column[f];
-	return c < 0 || (size_t)c >= r->row.n ? (assay_str){0} : assay_str_trim(r->row.cell[c]);
+	return c < 0 || (size_t)c >= r->row->n ? (assay_str){0} : assay_str_trim(r->row->cell[c]);
 }
 
 static int64_t number(reader *r, field f, int64_t absent)
@@ -399,12 +399,12 @@ static bool plan(reader *r, assay_str line)
 		r->unit_of[f] = &units[0];
 	}
 	r->kind = NULL;
-	if (!assay_csv_split_line(line, &r->row))
+	if (!assay_csv_split_line(line, r->row))
 		return false;
-	r->columns = r->row.n;
-	for (size_t c = 0; c < r->row.n; c++) {
+	r->columns = r->row->n;
+	for (size_t c = 0; c < r->row->n; c++) {
 		const unit *u;
-		assay_str name = split_unit(r->row.cell[c], &u);
+		assay_str name = split_unit(r->row->cell[c], &u);
 		for (int f = 0; f < F_COUNT && u != percent; f++)
 			if (r->column[f] < 0 && among(name, field_names[f])) {
 				r->column[f] = (int)c;
@@ -421,9 +421,9 @@ static bool plan(reader *r, assay_str line)
 /* The row below nvprof's header, "us,us,,,KB": every cell a unit, the times' one of time. */
 static bool plan_units(reader *r, assay_str line)
 {
-	bool ok = assay_csv_split_line(line, &r->row) && r->row.n == r->columns;
-	for (size_t c = 0; ok && c < r->row.n; c++)
-		ok = find_unit(assay_str_trim(r->row.cell[c]));
+	bool ok = assay_csv_split_line(line, r->row) && r->row->n == r->columns;
+	for (size_t c = 0; ok && c < r->row->n; c++)
+		ok = find_unit(assay_str_trim(r->row->cell[c]));
 	for (int f = 0; ok && f < F_COUNT; f++)
 		if (r->column[f] >= 0)
 			r->unit_of[f] = find_unit(cell(r, (field)f));
@@ -448,21 +448,32 @@ static bool is_banner(assay_str line, assay_str *text)
 }
 
 /* nvprof's table may come after what it and the program said. */
-static int nsys_csv_sniff(assay_str head)
+static bool is_table(reader *r, assay_str head)
 {
 	enum { LINES = 64 };
-	reader r = {0};
-	if (assay_csv_is_json(head))
-		return 0;
 	for (int i = 0; i < LINES && head.n; i++) {
-		bool header = plan(&r, assay_str_trim(assay_str_cut(&head, '\n')));
+		bool header = plan(r, assay_str_trim(assay_str_cut(&head, '\n')));
 		assay_str below = head;
 		if (header &&
-		    (r.kind->nvprof ? plan_units(&r, assay_str_trim(assay_str_cut(&below, '\n')))
-				    : !i))
-			return 96;
+		    (r->kind->nvprof ? plan_units(r, assay_str_trim(assay_str_cut(&below, '\n')))
+				     : !i))
+			return true;
 	}
-	return 0;
+	return false;
+}
+
+static reader reader_new(assay_arena *a)
+{
+	return (reader){.row = assay_alloc(a, sizeof(csv_cells)), .pid = -1};
+}
+
+static int nsys_csv_sniff(assay_str head)
+{
+	assay_arena scratch = {0};
+	reader r = reader_new(&scratch);
+	bool table = !assay_csv_is_json(head) && is_table(&r, head);
+	assay_arena_free(&scratch);
+	return table ? 96 : 0;
 }
 
 /* Name of the report: run1_cuda_gpu_kern_sum.csv is cuda_gpu_kern_sum. */
@@ -524,7 +535,7 @@ static void take_line(reader *r, assay_str line)
 		return;
 	} else if (!r->kind) {
 		assay_count(r->part, ASSAY_ISSUE_other_table, 1);
-	} else if (!assay_csv_split_line(line, &r->row) || r->row.n != r->columns) {
+	} else if (!assay_csv_split_line(line, r->row) || r->row->n != r->columns) {
 		assay_count(r->part, ASSAY_ISSUE_bad_record, 1);
 	} else {
 		r->rows++;
@@ -534,19 +545,22 @@ static void take_line(reader *r, assay_str line)
 
 static bool nsys_csv_read(assay_run *run, assay_input *in, assay_err *err)
 {
-	reader r = {.run = run, .part = &run->part, .pid = -1};
+	assay_arena scratch = {0};
+	reader r = reader_new(&scratch);
+	r.run = run;
+	r.part = &run->part;
 	assay_lines lines = {in, r.part, 0};
 	assay_str line;
 	r.domain = assay_intern(&r.part->strings, report_of(assay_str_of(assay_input_path(in))));
 	while (assay_next_line(&lines, &line))
 		take_line(&r, line);
-	if (!r.any_table)
-		return assay_fail(err, ASSAY_FORMAT, 0,
-				  "%s has no header of a table of nsys or nvprof",
-				  assay_input_path(in));
-	if (r.part->source < r.part->t.source.n)
+	bool ok = r.any_table ||
+		  assay_fail(err, ASSAY_FORMAT, 0, "%s has no header of a table of nsys or nvprof",
+			     assay_input_path(in));
+	if (ok && r.part->source < r.part->t.source.n)
 		r.part->t.source.records[r.part->source] = r.rows;
-	return true;
+	assay_arena_free(&scratch);
+	return ok;
 }
 
 /* nsys stats -o NAME writes NAME_REPORT.csv. */

@@ -589,29 +589,30 @@ static void tell_other(const perfetto *x)
 
 static bool perfetto_read(assay_run *run, assay_input *in, assay_err *err)
 {
-	perfetto x = {.run = run,
-		      .part = &run->part,
-		      .in = in,
-		      .args_left = ASSAY_LIMIT_ARGS,
-		      .stacks = {.part = &run->part},
-		      .last = INT64_MIN};
+	assay_arena scratch = {0};
+	perfetto *x = assay_alloc(&scratch, sizeof *x); /* too large for a small stack */
+	*x = (perfetto){.run = run,
+			.part = &run->part,
+			.in = in,
+			.args_left = ASSAY_LIMIT_ARGS,
+			.stacks = {.part = &run->part},
+			.last = INT64_MIN};
 	uint32_t source = run->part.source;
-	assay_arena crew_arena = {0};
 	(void)err;
 	for (int i = 0; i < ASSAY_T_COUNT; i++)
-		x.first[i] = assay_rows(&run->part.t, &assay_table_infos[i]);
+		x->first[i] = assay_rows(&run->part.t, &assay_table_infos[i]);
 	unsigned threads = assay_run_threads(run);
-	perfetto_crew *crew = threads > 1 ? perfetto_crew_new(&x, threads, &crew_arena) : NULL;
-	read_all(&x, crew);
+	perfetto_crew *crew = threads > 1 ? perfetto_crew_new(x, threads, &scratch) : NULL;
+	read_all(x, crew);
 	if (crew)
 		perfetto_crew_free(crew);
-	assay_arena_free(&crew_arena);
-	perfetto_finish(&x);
-	set_clock(&x, source);
-	run->part.t.source.records[source] += x.events;
-	perfetto_chrome_finish(&x);
-	tell_other(&x);
-	perfetto_free(&x);
+	perfetto_finish(x);
+	set_clock(x, source);
+	run->part.t.source.records[source] += x->events;
+	perfetto_chrome_finish(x);
+	tell_other(x);
+	perfetto_free(x);
+	assay_arena_free(&scratch);
 	return true;
 }
 

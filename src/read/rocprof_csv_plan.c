@@ -345,64 +345,81 @@ static bool id_comes_first(const csv_plan *plan)
 	return plan->has[CSV_KERNEL_ID] && id < name && name + 1 < plan->cols;
 }
 
-bool assay_csv_plan(assay_str text, csv_plan *plan, size_t *after)
+static bool make_plan(assay_str text, csv_cells *head, csv_plan *plan, size_t *after)
 {
 	*plan = (csv_plan){0};
 	const char *p = text.p, *end = text.p + text.n;
 	while (p < end && (*p == '\n' || *p == '\r'))
 		p++;
-	csv_cells head;
-	if (p == end || !assay_csv_split_line((assay_str){p, (size_t)(end - p)}, &head))
+	if (p == end || !assay_csv_split_line((assay_str){p, (size_t)(end - p)}, head))
 		return false;
-	plan->cols = head.n;
-	plan->kind = find_kind(&head);
+	plan->cols = head->n;
+	plan->kind = find_kind(head);
 	if (!plan->kind)
-		plan->kind = pick_columns(&head, plan);
+		plan->kind = pick_columns(head, plan);
 	if (!plan->kind)
 		return false;
-	map_columns(&head, plan);
+	map_columns(head, plan);
 	for (size_t i = plan->cols; i-- > 0;) {
 		plan->type[i] = field_type[plan->field[i]];
 		if (plan->type[i] == CSV_AS_NUMBER && i + 1 < plan->cols)
 			plan->numbers[i] = (uint16_t)(plan->numbers[i + 1] + 1);
 	}
 	if (!strcmp(plan->kind->name, "kernel_trace"))
-		map_counters(&head, plan);
+		map_counters(head, plan);
 	plan->stream = plan->has[CSV_QUEUE] && !plan->has[CSV_STREAM] ? CSV_QUEUE : CSV_STREAM;
 	plan->has_kernel_id = id_comes_first(plan);
 	plan->kernels_only = plan->kind->put == assay_csv_put_kernel && plan->has[CSV_END] &&
 			     !plan->has_counters;
-	*after = (size_t)(head.next - text.p);
-	plan->header = assay_str_trim((assay_str){p, (size_t)(head.next - p)});
+	*after = (size_t)(head->next - text.p);
+	plan->header = assay_str_trim((assay_str){p, (size_t)(head->next - p)});
 	return true;
 }
 
-/* A table of unknown origin is believed when its first row has whole numbers for times. */
-static bool first_row_fits(const csv_plan *plan, assay_str rest)
+/* Cells and plans are too large for the stack of a small thread. */
+bool assay_csv_plan(assay_str text, csv_plan *plan, size_t *after)
 {
-	csv_cells row;
-	if (!rest.n || !assay_csv_split_line(rest, &row) || row.n != plan->cols)
+	assay_arena scratch = {0};
+	bool ok = make_plan(text, assay_alloc(&scratch, sizeof(csv_cells)), plan, after);
+	assay_arena_free(&scratch);
+	return ok;
+}
+
+/* A table of unknown origin is believed when its first row has whole numbers for times. */
+static bool first_row_fits(const csv_plan *plan, csv_cells *row, assay_str rest)
+{
+	if (!rest.n || !assay_csv_split_line(rest, row) || row->n != plan->cols)
 		return false;
 	for (size_t i = 0; i < plan->cols; i++) {
 		uint64_t ns;
 		bool time = plan->field[i] == plan->kind->times[0] ||
 			    plan->field[i] == plan->kind->times[1];
-		if (time && !assay_str_u64(assay_str_trim(row.cell[i]), &ns))
+		if (time && !assay_str_u64(assay_str_trim(row->cell[i]), &ns))
 			return false;
 	}
 	return true;
 }
 
+static int sureness(assay_str head, csv_plan *plan, csv_cells *cells)
+{
+	size_t after;
+	if (!make_plan(head, cells, plan, &after))
+		return 0;
+	if (plan->kind != &other_kernels && plan->kind != &other_lengths &&
+	    plan->kind != &lengths_only)
+		return SURE;
+	assay_str rest = {head.p + after, head.n - after};
+	return first_row_fits(plan, cells, rest) ? UNSURE : 0;
+}
+
 int assay_csv_sniff(assay_str head)
 {
-	csv_plan plan;
-	size_t after;
-	if (assay_csv_is_json(head) || !assay_csv_plan(head, &plan, &after))
-		return 0;
-	if (plan.kind != &other_kernels && plan.kind != &other_lengths &&
-	    plan.kind != &lengths_only)
-		return SURE;
-	return first_row_fits(&plan, (assay_str){head.p + after, head.n - after}) ? UNSURE : 0;
+	assay_arena scratch = {0};
+	int sure = assay_csv_is_json(head) ? 0
+					   : sureness(head, assay_alloc(&scratch, sizeof(csv_plan)),
+						      assay_alloc(&scratch, sizeof(csv_cells)));
+	assay_arena_free(&scratch);
+	return sure;
 }
 
 TEST(columns_are_picked_by_tiers)

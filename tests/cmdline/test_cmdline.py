@@ -272,6 +272,20 @@ def limited_resources(folder):
     tap.ok("with one descriptor, too", code == 0, err)
 
 
+def small_stacks_do(folder):
+    """Of a shell's limit, and of threads of programs that use the library."""
+    def small():
+        resource.setrlimit(resource.RLIMIT_STACK, (192 << 10, 192 << 10))
+    trouble = []
+    inputs = [DEMO / "run", TRAIN, *(sorted((tap.ROOT / "tests/fuzz/seeds" / name).iterdir())[0] for name in (
+        "nsys", "nsys_csv", "perfetto", "rocpd", "rocprof_csv", "rocprof_json", "smi", "xplane"))]
+    for path in inputs:
+        for command in ["info", path], ["report", path, "--html", folder / "page.html"], ["convert", path, folder / "out.xplane.pb"]:
+            code, _, err = tap.run(*command, preexec_fn=small, env=dict(PATH=os.environ["PATH"]))
+            trouble += [(command, code, err)] * (code not in (0, 1))
+    tap.ok("192 kB of stack are enough", not trouble, trouble)
+
+
 def readers_may_go_away(folder):
     """As in `assay report | head -1`: not a word, and the status of a program that a closed pipe ended; its own where such signals are ignored."""
     env, run = tap.ROOT / "examples/env", DEMO / "run"
@@ -536,6 +550,7 @@ TESTS = (
     env_leaves_no_file,
     output_that_cannot_be_written,
     limited_resources,
+    small_stacks_do,
     readers_may_go_away,
     parts_of_a_diff_are_those_of_the_budget,
     a_recording_survives_conversion,
