@@ -95,6 +95,8 @@ void scopes_take_given(scopes *s)
 	for (size_t i = 0; g->n && i < s->t->gpu.n; i++)
 		*assay_push(&s->gpu_given) = ASSAY_NO_ROW;
 	for (size_t i = 0; i < g->n; i++) {
+		if (g->row[i] == ASSAY_NO_ROW) /* of work that was left out */
+			continue;
 		uint32_t track =
 			g->host[i] ? s->t->host.track[g->row[i]] : s->t->gpu.track[g->row[i]];
 		uint32_t r = given_row(s, scopes_source(s, track), g->id[i], &spare);

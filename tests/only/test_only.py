@@ -42,13 +42,26 @@ def check_steps():
                all((f["cost_ns"] or 0) <= total for f in part["findings"]) and idle <= total and budget, part["findings"])
 
 
-def check_work():
+def check_work(trace, what):
     for option, column in (("--stream", "stream"), ("--device", "device")):
         for row in sql(f"select {column} as x, count(*) as n from (select stream, device from kernels union all "
-                       f"select stream, device from memory_copies union all select stream, device from memsets) group by 1", TRAIN):
-            part = report(option, str(row["x"]), TRAIN)
-            events = sum(d["events"] for d in part["devices"])
-            tap.ok(f"only {column} {row['x']}: its {row['n']} events", events == row["n"], events)
+                       f"select stream, device from memory_copies union all select stream, device from memsets) group by 1", trace):
+            part = report(option, str(row["x"]), trace)
+            events = sum(d["events"] for d in part.get("devices", ()))
+            tap.ok(f"{what}: only {column} {row['x']}: its {row['n']} events", events == row["n"], events)
+
+
+def check_formats():
+    with tempfile.TemporaryDirectory() as d:
+        for end in "json", "xplane.pb", "pftrace", "rocpd.db":
+            trace = pathlib.Path(d) / f"train.{end}"
+            tap.run("convert", TRAIN, trace)
+            check_work(trace, end)
+            part = report("--step", "5", trace)
+            tap.ok(f"{end}: only step 5", len({s["number"] for s in part.get("steps", ())}) == 1, part.get("error"))
+
+
+def check_ranks():
     for rank in (0, 1):
         whole, part = report(DDP), report("--rank", str(rank), DDP)
         want = [d for d in whole["devices"] if d["rank"] == rank]
@@ -78,7 +91,9 @@ def check_steps_from():
 
 
 check_steps()
-check_work()
+check_work(TRAIN, "input")
+check_formats()
+check_ranks()
 check_forms()
 check_steps_from()
 tap.done()
