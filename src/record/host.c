@@ -95,6 +95,15 @@ void assay_host_enter(int64_t now)
 
 /* ---- Python ---- */
 
+static bool anybody_walks(void)
+{
+	uint32_t n = atomic_load(&host.used);
+	for (uint32_t i = 0; i < n; i++)
+		if (atomic_load(&host.thread[i].walks))
+			return true;
+	return false;
+}
+
 /* Calls 1, 2, 4, 8, ... look, for an interpreter may be loaded later, and a thread without frames
  * proves nothing. */
 static void look_for_python(void)
@@ -108,6 +117,8 @@ static void look_for_python(void)
 	const assay_py *py = assay_py_find(&why, &later);
 	dlerror(); /* of symbols that are not there: none of the program's business */
 	atomic_store(&host.why, why ? why : "layout-check");
+	if (py) /* before anybody walks: the program may end before the first tick */
+		assay_py_guard(py, anybody_walks);
 	atomic_store(&host.py, py);
 	bool again = !py && later && atomic_fetch_add(&host.tries, 1) < TRIES;
 	atomic_store(&host.state, py ? FOUND : again ? UNTRIED : NEVER);
@@ -191,15 +202,6 @@ void assay_host_start(void)
 		atomic_store(&host.state, NEVER);
 	if (assay_rt_conf()->sample_us)
 		assay_samples_start();
-}
-
-static bool anybody_walks(void)
-{
-	uint32_t n = atomic_load(&host.used);
-	for (uint32_t i = 0; i < n; i++)
-		if (atomic_load(&host.thread[i].walks))
-			return true;
-	return false;
 }
 
 void assay_host_tick(void)

@@ -59,7 +59,7 @@ void assay_py_keep_pipe(void);
 const assay_py *assay_py_find(const char **why, bool *later);
 
 /* py_end.c: from now on the interpreter unmaps nothing while it ends and one of its threads walks.
- * On a thread of the recorder's, as often as one likes. */
+ * As often as one likes, for libraries are loaded; one thread at a time. */
 void assay_py_guard(const assay_py *py, bool (*walks)(void));
 
 /* py_child.c: the interpreter of a child process; false: it has none of the same file. On the

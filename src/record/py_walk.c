@@ -2,6 +2,7 @@
  * in a call of ours nothing of them changes, GIL or not. Other threads' through reads that
  * cannot fault. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/uio.h>
 
@@ -60,20 +61,6 @@ static inline bool is_pointer(uintptr_t p)
 	return p > 4096;
 }
 
-/* Before whatever is loaded after it. */
-static inline uintptr_t load_first(uintptr_t at)
-{
-	return __atomic_load_n((const uintptr_t *)at, __ATOMIC_ACQUIRE);
-}
-
-static inline uintptr_t innermost(const assay_py_layout *at, uintptr_t ts)
-{
-	if (at->ts_cframe == ASSAY_PY_NONE)
-		return load_first(ts + at->ts_frame);
-	uintptr_t cframe = load_first(ts + at->ts_cframe);
-	return cframe ? load_first(cframe + at->ts_frame) : 0;
-}
-
 enum { MAIN = sizeof(uintptr_t) }; /* behind the newest interpreter, in every version */
 
 uintptr_t assay_py_main(const assay_py *py, int pid)
@@ -88,22 +75,38 @@ bool assay_py_ends(const assay_py *py)
 	return load64(py->runtime + py->at.runtime_finalizing) != 0;
 }
 
-/* The innermost frame of a thread that may be walked: the interpreter is not being taken down by
- * another one, and is the only one; and the state is the thread's own, not one that it made for
- * another. The state is freed after the end was announced: what was read before is good. */
-static uintptr_t own_frame(const assay_py *py, uintptr_t ts)
+/* May a thread be walked? Not while another one takes the interpreter down. */
+static inline bool stands(const assay_py *py, uintptr_t ts)
+{
+	uintptr_t ending = load64(py->runtime + py->at.runtime_finalizing);
+	return !ending || ending == ts;
+}
+
+/* The innermost frame of a thread that may be walked: the interpreter is the only one, and the
+ * state is the thread's own, not one that it made for another.
+ *
+ * The state is freed after the end was announced, perhaps while this thread had no processor. So
+ * what is loaded from it is good once the end was not announced behind the load, and is followed
+ * only then; and nothing stands between the look before and the loads, for in memory that was given
+ * back to the system they would fault. That is what a sanitizer calls use after free. */
+__attribute__((no_sanitize("address"))) static uintptr_t own_frame(const assay_py *py, uintptr_t ts)
 {
 	const assay_py_layout *at = &py->at;
-	uintptr_t ending = load64(py->runtime + at->runtime_finalizing);
-	uintptr_t interp = load64(py->runtime + at->runtime_interps + MAIN);
-	if (!ts || (ending && ending != ts) ||
-	    load64(py->runtime + at->runtime_interps) != interp ||
-	    load64(ts + at->ts_interp) != interp ||
-	    load64(ts + at->ts_thread) != (uintptr_t)pthread_self())
+	size_t top_at = at->ts_cframe == ASSAY_PY_NONE ? at->ts_frame : at->ts_cframe;
+	if (!ts || !stands(py, ts))
 		return 0;
-	uintptr_t frame = innermost(at, ts);
-	ending = load64(py->runtime + at->runtime_finalizing);
-	return !ending || ending == ts ? frame : 0;
+	uintptr_t top = *(volatile const uintptr_t *)(ts + top_at);
+	uintptr_t interp = *(volatile const uintptr_t *)(ts + at->ts_interp);
+	uintptr_t thread = *(volatile const uintptr_t *)(ts + at->ts_thread);
+	atomic_thread_fence(memory_order_acquire);
+	if (!stands(py, ts) || thread != (uintptr_t)pthread_self() ||
+	    load64(py->runtime + at->runtime_interps) != interp ||
+	    load64(py->runtime + at->runtime_interps + MAIN) != interp)
+		return 0;
+	if (at->ts_cframe == ASSAY_PY_NONE || !top)
+		return top;
+	uintptr_t frame = *(volatile const uintptr_t *)(top + at->ts_frame); /* of a cframe */
+	return stands(py, ts) ? frame : 0;
 }
 
 static inline uintptr_t code_of(const assay_py_layout *at, uintptr_t f)

@@ -462,5 +462,11 @@ def objects_with_variables_of_threads_are_loaded_while_others_look():
         eq((p.stdout, p.returncode), ("80 loaded\n", 0))
 
 
+@test
+def python_programs_that_start_and_end_in_every_way_do_so_when_recorded():
+    p = subprocess.run([sys.executable, os.path.join(os.path.dirname(__file__), "starts.py"), BUILD], capture_output=True, text=True, timeout=PATIENCE)
+    eq((p.returncode, p.stdout.split(", ", 1)[1:]), (0, ["0 wrong\n"]))
+
+
 if __name__ == "__main__":
     sys.exit(run(build))
