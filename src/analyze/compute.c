@@ -388,9 +388,11 @@ static void add_steps(struct compute *c, const assay_order *order)
 	const assay_op_call_table *o = &c->t->op_call;
 	const assay_order_device *d = &order->device.p[c->w->device];
 	assay_vec(uint32_t) rows = {0};
-	for (uint32_t i = 0; i < s->n; i++)
+	for (uint32_t i = 0; i < s->n; i++) {
+		assay_rest_behind(c->t, ASSAY_T_step_time, i);
 		if (s->device[i] == c->w->device)
 			*assay_push(&rows) = i;
+	}
 	assay_sort_rows(rows.p, rows.n, s->start);
 	assay_arena scratch = {0};
 	struct sums *sum = assay_alloc(&scratch, (rows.n + 1) * sizeof *sum);
@@ -513,9 +515,11 @@ static uint32_t phase_row(assay_run *run, assay_phase phase)
 static void index_steps(const struct compute *c, assay_map *steps)
 {
 	const assay_step_time_table *s = &c->t->step_time;
-	for (uint32_t i = 0; i < s->n; i++)
+	for (uint32_t i = 0; i < s->n; i++) {
+		assay_rest_behind(c->t, ASSAY_T_step_time, i);
 		if (s->device[i] == c->w->device)
 			*assay_map_at(steps, (uint64_t)c->t->step.ts[s->step[i]]) = i;
+	}
 }
 
 /* Where the work of a mark's step begins on the device: behind what was left from before the

@@ -12,6 +12,7 @@ static size_t step_ends(const assay_run *run, const assay_find_ctx *c, int64_t *
 	int64_t *end = assay_alloc(c->scratch, (t->n + 1) * sizeof *end);
 	size_t n = 0;
 	for (size_t i = 0; i < t->n; i++) {
+		assay_rest_behind(&run->part.t, ASSAY_T_step_time, i);
 		int64_t to = t->start[i] + t->span[i];
 		if (t->device[i] == c->w->device && to > c->w->from && to <= c->w->to)
 			end[n++] = to;

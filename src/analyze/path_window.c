@@ -38,13 +38,15 @@ static int by_length(const void *a, const void *b)
 static void find_steps(const assay_run *run, uint32_t group, spans *out)
 {
 	const assay_tables *t = &run->part.t;
-	for (uint32_t i = 0; i < t->step.n; i++)
+	for (uint32_t i = 0; i < t->step.n; i++) {
+		assay_rest_behind(t, ASSAY_T_step, i);
 		if (assay_group_of(t, t->step.source[i]) == group && t->step.dur[i] > 0)
 			*assay_push(out) = (struct span){.step = i,
 							 .from = t->step.ts[i],
 							 .to = t->step.ts[i] + t->step.dur[i],
 							 .first = INT64_MAX,
 							 .last = INT64_MIN};
+	}
 	if (out->n)
 		qsort(out->p, out->n, sizeof *out->p, by_start);
 }

@@ -25,6 +25,7 @@ static void sum_efforts(const assay_tables *t, const assay_map *rank_of, struct 
 		e[r].of[ASSAY_LATE_COPY] += (double)d->exposed_copy[i];
 	}
 	for (size_t i = 0; i < t->idle_cause.n; i++) {
+		assay_rest_behind(t, ASSAY_T_idle_cause, i);
 		uint32_t source = assay_group_of(t, d->source[t->idle_cause.device[i]]);
 		uint32_t r = assay_map_get(rank_of, source);
 		if (r != ASSAY_MAP_ABSENT)

@@ -25,6 +25,7 @@ static void check_devices(assay_run *run)
 	int64_t *causes = assay_alloc(&scratch, (d->n + 1) * sizeof *causes);
 	bool *told = assay_alloc(&scratch, d->n + 1);
 	for (size_t i = 0; i < t->idle_cause.n; i++) {
+		assay_rest_behind(t, ASSAY_T_idle_cause, i);
 		causes[t->idle_cause.device[i]] += t->idle_cause.dur[i];
 		told[t->idle_cause.device[i]] = true;
 	}
@@ -43,6 +44,7 @@ static void check_steps(assay_run *run, const assay_window *w)
 {
 	const assay_step_time_table *s = &run->part.t.step_time;
 	for (size_t i = 0; i < s->n; i++) {
+		assay_rest_behind(&run->part.t, ASSAY_T_step_time, i);
 		int64_t parts =
 			s->compute[i] + s->exposed_comm[i] + s->exposed_copy[i] + s->idle[i];
 		if (parts != s->span[i])

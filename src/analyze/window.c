@@ -118,9 +118,11 @@ static void find_bounds(const assay_run *run, const assay_order *order, assay_wi
 	assay_vec(uint32_t) rows = {0};
 	w->from = INT64_MAX;
 	w->to = INT64_MIN;
-	for (uint32_t i = 0; mostly_linked(run, w->device) && i < t->step_time.n; i++)
+	for (uint32_t i = 0; mostly_linked(run, w->device) && i < t->step_time.n; i++) {
+		assay_rest_behind(t, ASSAY_T_step_time, i);
 		if (t->step_time.device[i] == w->device)
 			*assay_push(&rows) = i;
+	}
 	assay_sort_rows(rows.p, rows.n, t->step_time.start);
 	assay_stretch of = assay_stretch_find(run, order, w->device, rows.p, rows.n);
 	const uint32_t *row = of.first ? rows.p + of.first : rows.p;

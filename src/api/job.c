@@ -171,6 +171,7 @@ static void choose_ranks(assay_run *found, bool *in_full)
 	const assay_tables *t = &found->part.t;
 	uint32_t device = assay_main_device(found);
 	size_t warnings = t->warning.n;
+	found->lean = true; /* only who waited for whom is asked for, not in which step */
 	assay_ranks(found);
 	found->part.t.warning.n = warnings; /* they come again */
 	const uint32_t chosen[KEPT_MAX] = {

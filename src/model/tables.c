@@ -201,6 +201,16 @@ void assay_tables_rest(const assay_tables *t)
 	}
 }
 
+void assay_rows_rest(const assay_tables *t, assay_table_id id, size_t row)
+{
+	const assay_table_info *info = &assay_table_infos[id];
+	size_t from = row < ASSAY_REST_ROWS ? 0 : row - ASSAY_REST_ROWS;
+	for (size_t c = 0; c < info->cols; c++) {
+		size_t width = info->col[c].width;
+		assay_pages_rest(assay_values(t, info, &info->col[c]), from * width, row * width);
+	}
+}
+
 /* A function for each table, so that a row is a few stores: clear_<table>(t, row). */
 #define TABLE(t, doc)                                                                              \
 	static void clear_##t(assay_tables *all, size_t row)                                       \
@@ -318,6 +328,25 @@ TEST(a_table_on_disk_keeps_its_rows_while_it_grows)
 	}
 	for (uint32_t i = 0; i < MANY; i++)
 		CHECK(t.idle_cause.dur[i] == i && t.idle_cause.device[i] == ASSAY_NO_ROW);
+	assay_tables_free(&t);
+	return 0;
+}
+
+TEST(rows_that_a_walk_left_behind_are_there_for_the_next_one)
+{
+	enum { MANY = 5 * ASSAY_REST_ROWS / 2 };
+	assay_tables t = {0};
+	for (uint32_t i = 0; i < MANY; i++) {
+		uint32_t row = assay_add(&t, ASSAY_T_idle_cause);
+		t.idle_cause.dur[row] = i;
+	}
+	for (int on_disk = 0; on_disk < 2; on_disk++) {
+		for (uint32_t i = 0; i < MANY; i++) {
+			assay_rest_behind(&t, ASSAY_T_idle_cause, i);
+			CHECK_EQ(t.idle_cause.dur[i], i);
+		}
+		assay_table_to_disk(&t, ASSAY_T_idle_cause, 0);
+	}
 	assay_tables_free(&t);
 	return 0;
 }

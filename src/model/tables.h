@@ -239,6 +239,15 @@ enum { ASSAY_LARGE_COLUMN = 64 << 10 };
 void assay_table_to_disk(assay_tables *t, assay_table_id table, size_t more);
 /* Nothing of the tables that are there is looked at for a while. */
 void assay_tables_rest(const assay_tables *t);
+/* A walk over all rows of a table, the next of which is `row`: now and then those behind it rest,
+ * so that the walk takes as much memory for many ranks as for few. */
+enum { ASSAY_REST_ROWS = 8 << 10 };
+void assay_rows_rest(const assay_tables *t, assay_table_id table, size_t row);
+static inline void assay_rest_behind(const assay_tables *t, assay_table_id table, size_t row)
+{
+	if (row && row % ASSAY_REST_ROWS == 0)
+		assay_rows_rest(t, table, row);
+}
 /* One new row, every column absent; returns its number. */
 uint32_t assay_add(assay_tables *t, assay_table_id table);
 /* One row over another of the same table. */

@@ -200,8 +200,10 @@ static void print_all_causes(assay_printout *p)
 	char time[ASSAY_FMT], count[ASSAY_FMT];
 	for (size_t i = 0; i < t->device_time.n; i++)
 		idle += t->device_time.idle[i];
-	for (size_t i = 0; i < t->idle_cause.n; i++)
+	for (size_t i = 0; i < t->idle_cause.n; i++) {
+		assay_rest_behind(t, ASSAY_T_idle_cause, i);
 		of[t->idle_cause.cause[i]] += t->idle_cause.dur[i];
+	}
 	fprintf(p->out, "  all %s devices: idle %s\n", assay_fmt_count(count, t->device_time.n),
 		assay_fmt_time(time, idle));
 	for (int c = 0; c < ASSAY_WHY_COUNT; c++)

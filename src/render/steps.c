@@ -141,6 +141,7 @@ const char *assay_phases_text(assay_printout *p)
 	} of[ASSAY_PHASE_COUNT] = {0};
 	assay_serving s;
 	for (size_t i = 0; i < t->n; i++) {
+		assay_rest_behind(&p->run->part.t, ASSAY_T_step_time, i);
 		if (t->device[i] != steady->device[0] ||
 		    t->start[i] + t->span[i] <= steady->start[0] ||
 		    !is_serving(p->run, t->step[i], &s))

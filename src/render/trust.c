@@ -69,6 +69,7 @@ assay_trust assay_trust_of(const assay_run *run)
 		sum.linked += t->device_time.linked[i];
 	}
 	for (size_t i = 0; i < c->n; i++) {
+		assay_rest_behind(t, ASSAY_T_idle_cause, i);
 		sum.idle += (double)c->dur[i];
 		sum.unknown +=
 			(double)(c->cause[i] == ASSAY_WHY_UNLINKED ? c->dur[i] : c->suspicious[i]);
