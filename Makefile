@@ -145,7 +145,7 @@ TOOLS := $(patsubst %.c,$(B)/%,$(wildcard tests/*/*_tool.c bench/*.c))
 $(TOOLS): $(B)/%: %.c $(B)/libassay.a
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(B)/libassay.a $(LIBS)
-$(B)/tests/faults/memory_tool: LDFLAGS += $(patsubst %,-Wl$(comma)--wrap=%,mmap munmap mremap $(if $(SAN),malloc calloc realloc))
+$(B)/tests/faults/memory_tool: LDFLAGS += $(patsubst %,-Wl$(comma)--wrap=%,mmap munmap mremap syscall $(if $(SAN),malloc calloc realloc))
 
 # Fuzz targets that take the files they are given; tests/fuzz/run builds those that make their own.
 TARGETS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/*.c))

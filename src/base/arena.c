@@ -1,5 +1,5 @@
 /* The only file that asks the system for memory. */
-#define _GNU_SOURCE /* mremap, O_TMPFILE */
+#define _GNU_SOURCE /* mremap, O_TMPFILE, syscall */
 #include "base/arena.h"
 
 #include <assert.h>
@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/owner.h"
@@ -63,6 +64,12 @@ static void *map_pages(size_t bytes)
 	return bytes < HUGE ? map_anywhere(bytes) : map_at_huge_page(bytes);
 }
 
+void *assay_pages_move_to(void *to, void *from, size_t bytes, size_t new_bytes)
+{
+	return (void *)syscall(SYS_mremap, from, bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+			       to);
+}
+
 /* The thread sanitizer does not see that mremap gives an address up, and takes the next owner of it
  * for a racing one: there, bytes are moved by hand. */
 static void *move_pages(void *old, size_t old_bytes, size_t new_bytes)
@@ -79,7 +86,7 @@ static void *move_pages(void *old, size_t old_bytes, size_t new_bytes)
 	munmap(old, old_bytes);
 	return p;
 #else
-	void *moved = mremap(old, old_bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, p);
+	void *moved = assay_pages_move_to(p, old, old_bytes, new_bytes);
 	if (moved == MAP_FAILED)
 		munmap(p, new_bytes);
 	return moved;

@@ -33,6 +33,9 @@ void *assay_pages_on_disk(size_t bytes);
 void *assay_pages_to_disk(void *p);
 /* These bytes, if they are on disk, are not looked at again soon. */
 void assay_pages_rest(void *p, size_t from, size_t to);
+/* mremap() to a place. Not libc's: MPI libraries put one of their own before it (UCX 1.13, of
+ * Debian 12), which forgets the place and has pages moved to address 0. */
+void *assay_pages_move_to(void *to, void *from, size_t bytes, size_t new_bytes);
 /* It may stay when all else of a run goes. */
 void assay_pages_disown(void *p);
 

@@ -1,5 +1,4 @@
 /* Inputs: mapping, unpacking, and the double-mapped ring. */
-#define _GNU_SOURCE /* mremap */
 #include "base/input_inside.h"
 
 #include <assert.h>
@@ -35,7 +34,7 @@ static bool ring_map(struct ring *r)
 	char *again = r->p + r->size;
 	bool ok = mmap(r->p, r->size, PROT_READ | PROT_WRITE,
 		       MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED &&
-		  mremap(r->p, 0, r->size, MREMAP_MAYMOVE | MREMAP_FIXED, again) == (void *)again;
+		  assay_pages_move_to(again, r->p, 0, r->size) == (void *)again;
 	if (!ok)
 		munmap(r->p, 2 * r->size);
 	return ok;

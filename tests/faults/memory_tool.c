@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <assay/assay.h>
@@ -119,10 +120,12 @@ static long pages(size_t n)
 
 void *__real_mmap(void *at, size_t n, int prot, int flags, int fd, off_t from);
 int __real_munmap(void *at, size_t n);
-void *__real_mremap(void *at, size_t n, size_t more, int flags, void *to);
+void *__real_mremap(void *at, size_t n, size_t more, int flags);
+long __real_syscall(long number, long a, long b, long c, long d, long e);
 void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t from);
 int __wrap_munmap(void *at, size_t n);
-void *__wrap_mremap(void *at, size_t n, size_t more, int flags, void *to);
+void *__wrap_mremap(void *at, size_t n, size_t more, int flags);
+long __wrap_syscall(long number, long a, long b, long c, long d, long e);
 
 void *__wrap_mmap(void *at, size_t n, int prot, int flags, int fd, off_t from)
 {
@@ -140,13 +143,24 @@ int __wrap_munmap(void *at, size_t n)
 	return __real_munmap(at, n);
 }
 
-void *__wrap_mremap(void *at, size_t n, size_t more, int flags, void *to)
+void *__wrap_mremap(void *at, size_t n, size_t more, int flags)
 {
 	if (fails())
 		return errno = ENOMEM, MAP_FAILED;
-	void *p = __real_mremap(at, n, more, flags, to);
+	void *p = __real_mremap(at, n, more, flags);
 	if (p != MAP_FAILED)
-		atomic_fetch_add(&live, (flags & MREMAP_FIXED ? 0 : pages(more)) - pages(n));
+		atomic_fetch_add(&live, pages(more) - pages(n));
+	return p;
+}
+
+/* mremap() onto another mapping; numbers of a call are five words at most here. */
+long __wrap_syscall(long number, long a, long b, long c, long d, long e)
+{
+	if (number == SYS_mremap && fails())
+		return errno = ENOMEM, -1;
+	long p = __real_syscall(number, a, b, c, d, e);
+	if (number == SYS_mremap && p != -1)
+		atomic_fetch_sub(&live, pages((size_t)b));
 	return p;
 }
 

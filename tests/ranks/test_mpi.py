@@ -77,7 +77,21 @@ def check(where, name, launcher, variable):
     check_killed(where, name, launcher, variable)
 
 
+def check_replaced_mremap(where):
+    """What MPI's libraries put before libc's functions must not change what is read."""
+    if "sanitize" in tap.ASSAY or "address" in tap.ASSAY:
+        return tap.skip("mremap() of an MPI library", "sanitizers come first in a program")
+    library, code = where / "mremap.so", pathlib.Path(__file__).with_name("mremap_of_four.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, code], check=True)
+    subprocess.run([sys.executable, tap.ROOT / "bench/gen_ranks.py", where / "job", "12", "--steps", "60"], check=True)
+    one = tap.run("report", where / "job")
+    p = subprocess.run([tap.ASSAY, "report", where / "job"], env=dict(ENV, LD_PRELOAD=str(library)), capture_output=True, text=True)
+    tap.ok("packed ranks are read where mremap() is not libc's", one[0] == 0 and (p.returncode, p.stdout) == one[:2], p.stderr)
+
+
 def main():
+    with tempfile.TemporaryDirectory() as tmp:
+        check_replaced_mremap(pathlib.Path(tmp))
     for name, launcher, variable in LAUNCHERS:
         with tempfile.TemporaryDirectory() as tmp:
             where = pathlib.Path(tmp)
