@@ -253,11 +253,14 @@ static void name_stream(chrome_out *c, uint32_t i, assay_map *seen)
 	int64_t device = t->pid[i], stream = t->tid[i];
 	uint32_t source = t->source[i];
 	if (first_time(seen, row_key(source, device, -2))) {
+		int64_t order; /* devices come behind processes */
+		if (__builtin_add_overflow(5000000, device, &order))
+			order = INT64_MAX;
 		snprintf(label, sizeof label, "GPU %" PRId64, device);
 		put_name(c, "process_labels", source, device, stream, "labels", assay_str_of(label),
 			 0);
 		put_name(c, "process_sort_index", source, device, stream, "sort_index",
-			 (assay_str){0}, 5000000 + device);
+			 (assay_str){0}, order);
 	}
 	snprintf(label, sizeof label, "stream %" PRId64, stream);
 	if (first_time(seen, row_key(source, device, stream)))

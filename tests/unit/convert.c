@@ -247,3 +247,22 @@ TEST(a_record_row_of_kineto_resolves_waits_by_its_number)
 	assay_run_free(run);
 	return 0;
 }
+
+TEST(devices_come_behind_processes_whatever_their_number)
+{
+	static const char *const orders[] = {"\"sort_index\": 5000003",
+					     "\"sort_index\": 9223372036854775807"};
+	static const char *const devices[] = {"3", "9223372036854775807"};
+	for (int i = 0; i < 2; i++) {
+		char text[400];
+		snprintf(text, sizeof text,
+			 "[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":%s,\"tid\":7,"
+			 "\"ts\":1,\"dur\":2,\"args\":{\"device\":%s,\"stream\":7}}]",
+			 devices[i], devices[i]);
+		assay_run *run = read_text(text);
+		bool valid;
+		CHECK(run && strstr(written(run, &valid), orders[i]) && valid);
+		assay_run_free(run);
+	}
+	return 0;
+}
