@@ -150,8 +150,8 @@ static void walk(struct search *s)
 /* ns of updates that go over the tables. */
 static int64_t updates(const struct search *s)
 {
-	int64_t over = (int64_t)((double)s->passes * reads_too * (double)s->filled);
-	return s->singles + (over < s->lists ? over : s->lists);
+	double over = (double)s->passes * reads_too * (double)s->filled;
+	return s->singles + (over < (double)s->lists ? (int64_t)over : s->lists);
 }
 
 static void tell(const struct search *s)

@@ -5,6 +5,8 @@
 #include "base/compare.h"
 #include "base/fmt.h"
 #include "base/sort.h"
+#include "base/test.h"
+#include "model/by_hand.h"
 #include "names/copies.h"
 #include "render/printout.h"
 
@@ -143,6 +145,8 @@ void assay_copies_json(assay_jsonw *w, const assay_run *run)
 	assay_jsonw_open(w, "copies", '[');
 	for (size_t i = 0; i < s.n; i++) {
 		const copy_sum *x = &s.p[i];
+		double rate = per_second(x);
+		bool rated = rate > 0 && rate < 0x1p63; /* no file is believed that it is more */
 		assay_jsonw_open_flat(w, NULL, '{');
 		assay_jsonw_str(w, "name", assay_text(run, x->name));
 		assay_jsonw_z(w, "kind", assay_gpu_kind_name[x->kind]);
@@ -154,10 +158,32 @@ void assay_copies_json(assay_jsonw *w, const assay_run *run)
 		assay_jsonw_u64(w, "count", x->count);
 		assay_jsonw_i64(w, "total_ns", x->total);
 		assay_jsonw_i64_if(w, "bytes", x->sized || x->bytes, (int64_t)x->bytes);
-		assay_jsonw_i64_if(w, "bytes_per_second", per_second(x) > 0,
-				   (int64_t)per_second(x));
+		assay_jsonw_i64_if(w, "bytes_per_second", rated, rated ? (int64_t)rate : 0);
 		assay_jsonw_close(w, '}');
 	}
 	assay_jsonw_close(w, ']');
 	assay_vec_free(&s);
+}
+
+TEST(a_rate_beyond_all_numbers_is_not_told)
+{
+	static const struct {
+		int64_t bytes;
+		const char *told;
+	} cases[] = {{4096, "\"bytes_per_second\": 4096000000000"},
+		     {INT64_MAX, "\"bytes_per_second\": null"}};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
+		assay_run *run = assay_run_new();
+		uint32_t g = assay_hand_gpu(run, "Memcpy HtoD", 0, 1, ASSAY_NO_ROW);
+		run->part.t.gpu.kind[g] = ASSAY_GPU_MEMCPY;
+		run->part.t.gpu.bytes[g] = cases[i].bytes;
+		assay_jsonw w = {0};
+		assay_jsonw_open(&w, NULL, '{');
+		assay_copies_json(&w, run);
+		assay_jsonw_close(&w, '}');
+		CHECK(strstr(assay_jsonw_text(&w).p, cases[i].told));
+		assay_jsonw_free(&w);
+		assay_run_free(run);
+	}
+	return 0;
 }
