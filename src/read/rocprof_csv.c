@@ -258,47 +258,58 @@ static void finish(struct csv_read *job, size_t first_host, size_t first_alloc, 
 	}
 }
 
-bool assay_csv_read_as(assay_run *run, assay_input *in, csv_how how, assay_err *err)
+static void read_rows(struct csv_read *job, csv_how how, size_t after, assay_arena *scratch)
 {
-	assay_view v = assay_input_view(in, 0, HEAD);
-	struct csv_read job = {.run = run, .in = in, .rows = rows_for(how.isa)};
-	size_t after;
-	if (!assay_csv_plan((assay_str){v.p, v.n < HEAD ? v.n : HEAD}, &job.plan, &after))
-		return assay_fail(err, ASSAY_FORMAT, 0, "%s has no header of a rocprof table",
-				  assay_input_path(in));
-	assay_arena scratch = {0};
-	const char *header = job.plan.header.p;
-	job.plan.header.p = assay_dup(&scratch, job.plan.header);
-	for (size_t i = 0; i < job.plan.cols; i++)
-		if (job.plan.name[i].n)
-			job.plan.name[i].p = job.plan.header.p + (job.plan.name[i].p - header);
-	job.plan.about = stats_name(&scratch, assay_input_path(in));
-	job.gate = assay_gate_new(&scratch);
-	job.workers = assay_alloc(&scratch, how.threads * sizeof *job.workers);
+	assay_run *run = job->run;
+	csv_plan *plan = &job->plan;
+	const char *header = plan->header.p;
+	plan->header.p = assay_dup(scratch, plan->header);
+	for (size_t i = 0; i < plan->cols; i++)
+		if (plan->name[i].n)
+			plan->name[i].p = plan->header.p + (plan->name[i].p - header);
+	plan->about = stats_name(scratch, assay_input_path(job->in));
+	job->gate = assay_gate_new(scratch);
+	job->workers = assay_alloc(scratch, how.threads * sizeof *job->workers);
 	for (unsigned i = 0; i < how.threads; i++)
-		worker_start(&job, &job.workers[i]);
-	assay_meta_add(&run->part, "rocprof_csv", assay_str_of(job.plan.kind->name));
-	if (!strcmp(assay_input_packing(in), "plain"))
-		job.windows = assay_input_file_bytes(in) / how.window;
+		worker_start(job, &job->workers[i]);
+	assay_meta_add(&run->part, "rocprof_csv", assay_str_of(plan->kind->name));
+	if (!strcmp(assay_input_packing(job->in), "plain"))
+		job->windows = assay_input_file_bytes(job->in) / how.window;
 	size_t first_host = run->part.t.host.n, first_alloc = run->part.t.alloc.n;
 	size_t first_stat = run->part.t.stat.n;
-	assay_pump_run(&(assay_pump){.in = in,
+	assay_pump_run(&(assay_pump){.in = job->in,
 				     .start = after,
 				     .threads = how.threads,
 				     .window = how.window,
-				     .ctx = &job,
+				     .ctx = job,
 				     .align = csv_align,
 				     .parse = csv_parse,
 				     .commit = csv_commit,
 				     .fill = csv_fill,
 				     .discard = csv_discard});
-	finish(&job, first_host, first_alloc, first_stat);
+	finish(job, first_host, first_alloc, first_stat);
 	for (unsigned i = 0; i < how.threads; i++)
-		worker_stop(&job.workers[i]);
-	assay_map_free(&job.dispatches);
-	assay_gate_free(job.gate);
+		worker_stop(&job->workers[i]);
+	assay_map_free(&job->dispatches);
+	assay_gate_free(job->gate);
+}
+
+bool assay_csv_read_as(assay_run *run, assay_input *in, csv_how how, assay_err *err)
+{
+	assay_view v = assay_input_view(in, 0, HEAD);
+	assay_arena scratch = {0};
+	struct csv_read *job = assay_alloc(&scratch, sizeof *job);
+	job->run = run;
+	job->in = in;
+	job->rows = rows_for(how.isa);
+	size_t after;
+	bool ok = assay_csv_plan((assay_str){v.p, v.n < HEAD ? v.n : HEAD}, &job->plan, &after) ||
+		  assay_fail(err, ASSAY_FORMAT, 0, "%s has no header of a rocprof table",
+			     assay_input_path(in));
+	if (ok)
+		read_rows(job, how, after, &scratch);
 	assay_arena_free(&scratch);
-	return true;
+	return ok;
 }
 
 static bool csv_read(assay_run *run, assay_input *in, assay_err *err)

@@ -127,6 +127,13 @@ typedef struct csv_same {
 	uint32_t n;
 } csv_same;
 
+typedef struct csv_cells {
+	size_t n;
+	assay_str cell[CSV_COLS_MAX];
+	bool doubled[CSV_COLS_MAX]; /* holds "" for " */
+	const char *next;           /* behind the row's line end */
+} csv_cells;
+
 struct csv_worker {
 	const csv_plan *plan;
 	uint64_t v[CSV_FIELD_COUNT];     /* numbers and names of the row at hand */
@@ -140,6 +147,7 @@ struct csv_worker {
 	csv_seen_name names[CSV_NAMES];
 	csv_seen_track tracks[CSV_TRACKS];
 	csv_same same[CSV_COLS_MAX];
+	csv_cells cells; /* of a row that is read by any rule */
 };
 
 typedef enum csv_row_status {
@@ -147,13 +155,6 @@ typedef enum csv_row_status {
 	CSV_NO_ROW,  /* blank, header or bad: skipped and counted */
 	CSV_CUT_ROW, /* the text ends inside it, and may go on */
 } csv_row_status;
-
-typedef struct csv_cells {
-	size_t n;
-	assay_str cell[CSV_COLS_MAX];
-	bool doubled[CSV_COLS_MAX]; /* holds "" for " */
-	const char *next;           /* behind the row's line end */
-} csv_cells;
 
 /* The plan of the header at the start of text; *after is behind its line. False: not our table. */
 bool assay_csv_plan(assay_str text, csv_plan *plan, size_t *after);

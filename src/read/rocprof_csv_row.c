@@ -230,18 +230,18 @@ static csv_row_status skip_line(csv_worker *w, assay_issue why, const char *p, c
 static csv_row_status split_by_any_rule(csv_worker *w, const char *p, const char *end,
 					bool text_end, const char **next)
 {
-	csv_cells cells;
+	csv_cells *cells = &w->cells;
 	bool cut = false;
 	for (quoting rule = 0; rule < QUOTINGS; rule++) {
-		struct splitter s = {p, end, text_end, rule, w->plan, &cells, 0, false};
+		struct splitter s = {p, end, text_end, rule, w->plan, cells, 0, false};
 		bool split = split_row(&s);
 		if (s.open && !text_end)
 			return CSV_CUT_ROW;
-		if (split && cells.n == w->plan->cols) {
-			*next = cells.next;
-			return read_cells(w, &cells);
+		if (split && cells->n == w->plan->cols) {
+			*next = cells->next;
+			return read_cells(w, cells);
 		}
-		cut |= s.open || (split && cells.next == end);
+		cut |= s.open || (split && cells->next == end);
 	}
 	return skip_line(w, cut ? ASSAY_ISSUE_truncated : ASSAY_ISSUE_bad_record, p, end, next);
 }
