@@ -1,6 +1,7 @@
 /* Figures as another tool defines them, from the like table. */
 #include <math.h>
 
+#include "base/fmt.h"
 #include "render/report.h"
 
 /* Rows come sorted by source, variant and group: every change closes and opens an object. */
@@ -55,19 +56,24 @@ void assay_like_json(assay_jsonw *w, const assay_run *run, const char *tool)
 void assay_like_text(FILE *out, const assay_run *run, const char *tool)
 {
 	const assay_like_table *l = &run->part.t.like;
+	assay_arena scratch = {0};
 	fprintf(out, "Figures as %s defines them\n", tool);
 	for (size_t i = 0; i < l->n; i++) {
 		int level = i ? changed_level(l, i - 1, i) : 0;
+		assay_arena_reset(&scratch);
 		if (level < 2)
 			fprintf(out, "\nsource %u, events: %s\n", l->source[i],
-				assay_z(run, l->variant[i]));
+				assay_fmt_safe(&scratch, assay_text(run, l->variant[i])));
 		if (level < 3)
-			fprintf(out, "  %s\n", assay_z(run, l->group[i]));
+			fprintf(out, "  %s\n",
+				assay_fmt_safe(&scratch, assay_text(run, l->group[i])));
+		const char *name = assay_fmt_safe(&scratch, assay_text(run, l->name[i]));
 		if (isnan(l->value[i]))
-			fprintf(out, "    %-28s unknown\n", assay_z(run, l->name[i]));
+			fprintf(out, "    %-28s unknown\n", name);
 		else
-			fprintf(out, "    %-28s %.10g\n", assay_z(run, l->name[i]), l->value[i]);
+			fprintf(out, "    %-28s %.10g\n", name, l->value[i]);
 	}
 	if (!l->n)
 		fprintf(out, "no GPU work in this input\n");
+	assay_arena_free(&scratch);
 }

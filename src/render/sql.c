@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "base/csvw.h"
+#include "base/utf8.h"
 #include "base/fmt.h"
 #include "base/jsonw.h"
 #include "base/test.h"
@@ -140,8 +141,11 @@ static int print_table(FILE *out, assay_result *r, int room, assay_err *err)
 
 /* ---- CSV and JSON ---- */
 
-static void end_csv_line(assay_csvw *line, FILE *out)
+/* Programs get texts as they are, a terminal what cannot command it. */
+static void end_csv_line(assay_csvw *line, FILE *out, bool terminal)
 {
+	if (terminal)
+		line->n = assay_utf8_tame(line->p, line->n);
 	assay_csvw_bytes(line, ASSAY_S("\r\n"));
 	fwrite(line->p, 1, line->n, out);
 	line->n = 0;
@@ -149,7 +153,6 @@ static void end_csv_line(assay_csvw *line, FILE *out)
 
 static int print_csv(FILE *out, assay_result *r, int room, assay_err *err)
 {
-	(void)room;
 	assay_arena scratch = {0};
 	assay_csvw line = {0};
 	int more;
@@ -157,7 +160,7 @@ static int print_csv(FILE *out, assay_result *r, int room, assay_err *err)
 		assay_csvw_bytes(&line, assay_str_of(i ? "," : ""));
 		assay_csvw_text(&line, assay_str_of(assay_result_name(r, i)));
 	}
-	end_csv_line(&line, out);
+	end_csv_line(&line, out, room > 0);
 	while ((more = assay_result_next(r, err)) == 1) {
 		for (int i = 0; i < r->cols; i++) {
 			assay_cell c = assay_result_cell(r, i);
@@ -166,7 +169,7 @@ static int print_csv(FILE *out, assay_result *r, int room, assay_err *err)
 						       ? c.text
 						       : assay_str_of(cell_text(&scratch, &c)));
 		}
-		end_csv_line(&line, out);
+		end_csv_line(&line, out, room > 0);
 		assay_arena_reset(&scratch);
 	}
 	assay_vec_free(&line);

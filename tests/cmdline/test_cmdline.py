@@ -16,7 +16,8 @@ import tempfile
 import unicodedata
 import zlib
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent / part) for part in ("", "faults")]
+import commands
 import tap
 
 DEMO = tap.ROOT / "demo"
@@ -193,6 +194,23 @@ def names_command_no_terminal(folder):
         code, out, err = tap.run(*words, stdin=subprocess.DEVNULL)
         tame = not any(c in out + err for c in "\x1b\u202e") and "\nassay: all is well" not in err
         tap.ok(f"{words[0][:9]!r} of {len(words)} words says a hostile name tamely", code and err and tame, repr(err))
+    trace = folder / "trace.json"
+    events = [{"ph": "X", "cat": c, "name": evil, "pid": p, "tid": 7, "ts": t, "dur": 9, "args": {"stream": 7, "device": 0, "correlation": 3, evil: evil}}
+              for c, p, t in (("kernel", 0, 12), ("gpu_memcpy", 0, 30), ("user_annotation", 1, 0), ("cpu_op", 1, 2), ("cuda_runtime", 1, 4))]
+    trace.write_text(json.dumps({"deviceProperties": [{"id": 0, "name": evil}], "traceEvents": events + [
+        {"ph": "M", "name": n, "pid": 1, "tid": 7, "args": {"name": evil}} for n in ("process_name", "thread_name")]}))
+    prints = [c for c in commands.COMMANDS.values() if "OUT" not in " ".join(c)] + [
+        ["report", "IN", "--markdown"], ["waits", "--json", "IN"], ["path", "--json", "IN"], ["sql", "--format", "json", "IN", "select * from host"]]
+    for words in prints:
+        code, out, err = tap.run(*commands.words(words, trace, TRAIN))
+        tap.ok(f"{' '.join(words)}: texts of a trace are tame", code in (0, 1) and not any(c in out + err for c in "\x1b\u202e"), repr(out[:500] + err))
+    main, terminal = os.openpty()
+    with subprocess.Popen([tap.ASSAY, "sql", "--format", "csv", trace, "select name from kernels"], stdout=terminal) as p:
+        p.wait()
+    out = os.read(main, 4096)
+    tap.ok("tables for programs are tame on a terminal", b"e?[31mvil" in out and b"\x1b" not in out, repr(out))
+    os.close(main)
+    os.close(terminal)
     code, out, err = tap.run("env", env=dict(os.environ, ROCM_PATH=evil))
     tap.ok("values of variables command no terminal", code == 0 and "e?[31mvil" in out and not any(c in out for c in "\x1b\u202e"), out)
 
