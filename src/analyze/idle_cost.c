@@ -129,6 +129,52 @@ TEST(a_fifth_of_the_mean_counts_also_of_years)
 	return 0;
 }
 
+TEST(a_loader_that_is_waited_for_again_and_again_is_steady)
+{
+	enum { STEPS = 12 };
+	static const struct {
+		uint16_t at; /* a bit for each step with a wait */
+		bool steady;
+	} cases[] = {{1 << 0 | 1 << 4 | 1 << 8, true},   {1 << 3 | 1 << 7 | 1 << 11, true},
+		     {1 << 0 | 1 << 8, false},          /* twice is not again and again */
+		     {1 << 0 | 1 << 1 | 1 << 2, false}, /* and then never more */
+		     {1 << 0 | 1 << 6 | 1 << 11, false}, {0, false}};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
+		int64_t sum[STEPS][ASSAY_IDLE_KINDS] = {{0}}, total = 0;
+		for (int k = 0; k < STEPS; k++) {
+			int64_t ns = cases[i].at >> k & 1 ? 100 : 0;
+			total += sum[k][ASSAY_WHY_HOST_DATA] = sum[k][ASSAY_WHY_HOST_OP] = ns;
+		}
+		CHECK(comes_back(STEPS, sum, ASSAY_WHY_HOST_DATA, total) == cases[i].steady);
+		CHECK(!comes_back(STEPS, sum, ASSAY_WHY_HOST_OP, total));
+	}
+	return 0;
+}
+
+TEST(idle_time_belongs_to_the_steps_of_its_device_in_the_window)
+{
+	static const struct {
+		uint32_t device;
+		int64_t start, span;
+	} steps[] = {{0, 150, 50}, {0, 100, 50}, {1, 100, 80},
+		     {0, 40, 60},  {0, 200, 1},  {0, 180, 19}};
+	assay_run *run = assay_run_new();
+	assay_arena scratch = {0};
+	assay_window w = {.device = 0, .from = 100, .to = 200};
+	assay_find_ctx c = {.w = &w, .scratch = &scratch};
+	int64_t *end;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(steps); i++) {
+		uint32_t r = assay_add(&run->part.t, ASSAY_T_step_time);
+		run->part.t.step_time.device[r] = steps[i].device;
+		run->part.t.step_time.start[r] = steps[i].start;
+		run->part.t.step_time.span[r] = steps[i].span;
+	}
+	CHECK(step_ends(run, &c, &end) == 3 && end[0] == 150 && end[1] == 199 && end[2] == 200);
+	assay_arena_free(&scratch);
+	assay_run_free(run);
+	return 0;
+}
+
 TEST(the_usual_distance_between_kernels_is_nothing_to_change)
 {
 	assay_window w = {.device = 0, .to = 1000000, .idle = 60000};

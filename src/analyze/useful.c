@@ -95,7 +95,7 @@ static void learn(struct useful *u)
 	const assay_op_call_table *c = &u->t->op_call;
 	for (uint32_t i = 0; i < s->n; i++) {
 		bool enough =
-			s->calls[i] >= CALLS_ENOUGH || s->busy[i] * 100 >= u->w->to - u->w->from;
+			s->calls[i] >= CALLS_ENOUGH || s->busy[i] >= (u->w->to - u->w->from) / 100;
 		if (!is_known(u, i) || !enough || u->crooked[i])
 			continue;
 		double *best = &bests_of(u, i, s->math[i])[bin_of(s, i)], share = reached(s, i);

@@ -11,7 +11,8 @@
 assay_json assay_json_copy(assay_arena *a, assay_str value)
 {
 	char *text = assay_alloc(a, value.n + ASSAY_PAD);
-	memcpy(text, value.p, value.n);
+	if (value.n)
+		memcpy(text, value.p, value.n);
 	return assay_json_on(text, value.n);
 }
 
@@ -19,7 +20,8 @@ assay_json assay_json_members(assay_arena *a, assay_str members)
 {
 	char *text = assay_alloc(a, members.n + 2 + ASSAY_PAD);
 	text[0] = '{';
-	memcpy(text + 1, members.p, members.n);
+	if (members.n)
+		memcpy(text + 1, members.p, members.n);
 	text[members.n + 1] = '}';
 	assay_json j = assay_json_on(text, members.n + 2);
 	assay_json_enter(&j, '{');
@@ -473,6 +475,18 @@ TEST(unescaping_gives_utf8)
 	CHECK(assay_str_is(assay_json_unescape(&a, ASSAY_S("a\\n\\u00e9\\ud83d\\ude00\\/")),
 			   "a\n\xc3\xa9\xf0\x9f\x98\x80/"));
 	CHECK(assay_str_is(assay_json_unescape(&a, ASSAY_S("\\ud800x\\")), "\xef\xbf\xbdx\\"));
+	assay_arena_free(&a);
+	return 0;
+}
+
+TEST(text_of_no_bytes_is_copied)
+{
+	assay_arena a = {0};
+	assay_json none = assay_json_copy(&a, (assay_str){0});
+	assay_json members = assay_json_members(&a, (assay_str){0});
+	assay_str key;
+	CHECK(!assay_json_enter(&none, '{') && !assay_json_member(&members, &key) &&
+	      assay_json_ok(&members));
 	assay_arena_free(&a);
 	return 0;
 }
