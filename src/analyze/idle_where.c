@@ -266,3 +266,42 @@ TEST(frames_are_spelled_as_people_would)
 	assay_arena_free(&a);
 	return 0;
 }
+
+TEST(the_line_of_a_cause_is_the_longest_of_its_device_that_has_one)
+{
+	static const struct {
+		uint32_t device;
+		int cause;
+		bool stack, culprit;
+	} lines[] = {
+		{1, ASSAY_WHY_HOST_PYTHON, true, false},  {0, ASSAY_WHY_HOST_DATA, true, false},
+		{0, ASSAY_WHY_HOST_PYTHON, false, false}, {0, ASSAY_WHY_HOST_PYTHON, true, true},
+		{0, ASSAY_WHY_HOST_PYTHON, true, false},  {0, ASSAY_WHY_HOST_OP, true, false}};
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(lines); i++) {
+		char name[] = {'l', (char)('0' + i), 0}, by[] = {'c', (char)('0' + i), 0};
+		uint32_t r = assay_add(t, ASSAY_T_idle_line);
+		t->idle_line.device[r] = lines[i].device;
+		t->idle_line.cause[r] = (uint8_t)lines[i].cause;
+		if (lines[i].stack)
+			t->idle_line.stack[r] = assay_hand_stack(run, ASSAY_NO_ROW, "a.py", name);
+		if (lines[i].culprit)
+			t->idle_line.culprit[r] = assay_hand_stack(run, ASSAY_NO_ROW, "a.py", by);
+	}
+	static const struct {
+		int cause;
+		const char *function;
+	} told[] = {{ASSAY_WHY_HOST_PYTHON, "c3"},
+		    {ASSAY_WHY_HOST_DATA, "l1"},
+		    {ASSAY_WHY_HOST_OP, "l5"},
+		    {ASSAY_WHY_QUEUED, NULL}};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(told); i++) {
+		assay_where where = {0};
+		assay_idle_line_where(run, &(assay_window){.device = 0}, told[i].cause, &where);
+		CHECK(told[i].function ? where.function && !strcmp(where.function, told[i].function)
+				       : !where.function);
+	}
+	assay_run_free(run);
+	return 0;
+}
