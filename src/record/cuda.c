@@ -445,6 +445,7 @@ static void tell_setting(const char *path, int major)
 	assay_rt_meta("cupti.path", path);
 	snprintf(text, sizeof text, "%d", major);
 	assay_rt_meta("cuda.driver_major", text);
+	assay_rt_meta("launch_events", "told"); /* cuda_callback.c */
 	assay_rt_tell_variables(variables);
 	assay_rt_bulk_close();
 }

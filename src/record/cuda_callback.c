@@ -203,7 +203,7 @@ void assay_callback_watch(int domain, uint32_t cbid, const char *name)
 	w->row = order_row(name, &w->per_thread);
 	bool config = order_calls[w->row].how & CONFIG;
 	w->launch = w->row == OTHER || config ? launch_row(name) : OTHER;
-	w->simple = w->launch && !(config && assay_rt_conf()->exact_waits);
+	w->simple = w->launch;
 	w->graph = !strncmp(order_calls[w->row].stem, "GraphInstantiate", 16) ? ASSAY_GRAPH_MADE
 		   : !strcmp(order_calls[w->row].stem, "GraphLaunch")         ? ASSAY_GRAPH_LAUNCHED
 									      : 0;
@@ -248,27 +248,24 @@ static void fill_arguments(assay_wire_api *w, const order_call *o, const void *p
 	w->arg[1] = value_at(p, o->more, o->how & MORE_64 ? 8 : 4);
 }
 
-/* Events that the launch itself records, once its blocks have started or triggered them. Only with
- * --exact-waits: launches are many, hardly one of them has such an event, and what a configuration
- * points to is the program's. */
-static bool fill_config(assay_wire_api *w, const void *params)
+/* The attribute with the event that the launch itself records, once its blocks have started or
+ * triggered it; NULL: it has none, as nearly every launch. */
+static const cupti_launch_attribute *event_of(const cupti_launch_config *config)
 {
 	enum { ATTRIBUTES_MAX = 64 };
-	const cupti_launch_config *config =
-		(const cupti_launch_config *)(uintptr_t)value_at(params, 0, 8);
-	if (!config || !config->attributes || config->n > ATTRIBUTES_MAX ||
-	    !assay_rt_conf()->exact_waits)
-		return false;
-	for (uint32_t i = 0; i < config->n; i++) {
-		const cupti_launch_attribute *a = &config->attributes[i];
-		if (a->id != CUPTI_LAUNCH_PROGRAMMATIC_EVENT &&
-		    a->id != CUPTI_LAUNCH_COMPLETION_EVENT)
-			continue;
-		w->stream = (uint64_t)(uintptr_t)config->stream;
-		w->arg[0] = a->event;
-		return true;
-	}
-	return false;
+	const cupti_launch_attribute *a = config ? config->attributes : NULL;
+	for (uint32_t i = 0; a && config->n <= ATTRIBUTES_MAX && i < config->n; i++)
+		if (a[i].id == CUPTI_LAUNCH_PROGRAMMATIC_EVENT ||
+		    a[i].id == CUPTI_LAUNCH_COMPLETION_EVENT)
+			return &a[i];
+	return NULL;
+}
+
+static const cupti_launch_config *config_of(const cupti_call *c)
+{
+	return c->functionParams
+		       ? (const cupti_launch_config *)(uintptr_t)assay_arg_at(c->functionParams, 8)
+		       : NULL;
 }
 
 static uint16_t given_by(const order_call *o)
@@ -298,9 +295,12 @@ static void fill_order(assay_wire_api *w, const cupti_call *c, watched which)
 	const order_call *o = &order_calls[which.row];
 	w->given = given_by(o);
 	w->context = c->contextUid;
-	if (o->how & CONFIG)
+	if (o->how & CONFIG) {
+		const cupti_launch_config *config = config_of(c);
 		w->given |= ASSAY_WIRE_GIVES_STREAM;
-	else if (c->functionParams) /* NULL for a call without arguments */
+		w->stream = (uint64_t)(uintptr_t)config->stream;
+		w->arg[0] = event_of(config)->event;
+	} else if (c->functionParams) /* NULL for a call without arguments */
 		fill_arguments(w, o, c->functionParams);
 	w->stream_id = w->status ? ASSAY_WIRE_NONE : number_of(c, o, which, w->stream);
 }
@@ -440,10 +440,6 @@ static __attribute__((noinline)) void put_other(const open_call *call, const cup
 			       .status = status_of(c),
 			       .stack = stack};
 	bool orders = which->row != OTHER;
-	if (how & CONFIG && (!c->functionParams || !fill_config(&full, c->functionParams))) {
-		put_launch(call, c, end, stack);
-		return;
-	}
 	if (orders)
 		fill_order(&full, c, *which);
 	put(&full, orders ? sizeof full : (size_t)ASSAY_WIRE_API_SHORT);
@@ -459,7 +455,7 @@ static inline void put_call(const open_call *call, const cupti_call *c)
 	if (!wanted)
 		return;
 	assay_cuda_inside(call->corr);
-	if (call->which->simple)
+	if (call->which->simple && !(call->which->behind && event_of(config_of(c))))
 		put_launch(call, c, end, stack);
 	else
 		put_other(call, c, end, stack);

@@ -74,7 +74,7 @@ def a_call_without_arguments_tells_its_context():
 
 @test
 def calls_that_do_several_things_tell_each_of_them():
-    c = one(record("orders", opts=["--exact-waits"])[0])
+    c = one(record("orders")[0])
     def told(name, *fields):
         return [tuple(r[f] for f in fields) for r in calls_named(c, name) if "arg0" in r]
     eq(told("cuStreamWriteValue64_v2", "event", "stream", "arg0"), [(0x9000, 0x100d, 3)])
