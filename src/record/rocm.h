@@ -104,9 +104,9 @@ void assay_rocm_stream_gone(uint64_t handle, int64_t time);
 uint32_t assay_rocm_graph(uint64_t handle);
 void assay_rocm_graph_gone(uint64_t handle);
 
-/* Work of that stream was on that device: its row is written the first time. Returns the device the
- * stream belongs to. Bulk must be open. */
-uint32_t assay_rocm_stream_on(uint32_t id, uint32_t device);
+/* Work of that stream was on that device, own: which is the stream's. Its row is written the first
+ * time. Returns the device the stream belongs to, as far as is known. Bulk must be open. */
+uint32_t assay_rocm_stream_on(uint32_t id, uint32_t device, bool own);
 /* Rows of streams that never had work. Bulk must be open. */
 void assay_rocm_streams_left(void);
 /* In a forked child: the parent's are not ours. */

@@ -198,6 +198,7 @@ static kernel known_kernel(uint64_t id)
 typedef struct work {
 	uint64_t corr, external, start, end;
 	uint32_t device;
+	bool between; /* devices: its stream may be of the other */
 } work;
 
 static bool wanted(int64_t start, bool launched_inside)
@@ -211,7 +212,7 @@ static void *put_work(assay_wire_type type, size_t bytes, work in)
 	rocm_origin o = assay_rocm_unpack(in.external);
 	if (!wanted(time_of(in.start), o.wanted))
 		return NULL;
-	uint32_t device = assay_rocm_stream_on(o.stream, in.device);
+	uint32_t device = assay_rocm_stream_on(o.stream, in.device, !in.between);
 	assay_wire_work *w = assay_rt_bulk(type, bytes);
 	w->start = time_of(in.start);
 	w->end = time_of(in.end);
@@ -230,9 +231,9 @@ static void put_kernel(const void *record, uint32_t version)
 	const rocprof_kernel_record *k = record;
 	const rocprof_dispatch *d = &k->dispatch;
 	kernel about = known_kernel(d->kernel);
-	assay_wire_kernel *w = put_work(
-		ASSAY_WIRE_KERNEL, sizeof *w,
-		(work){k->corr.internal, k->corr.external, k->start, k->end, device_of(d->agent)});
+	assay_wire_kernel *w = put_work(ASSAY_WIRE_KERNEL, sizeof *w,
+					(work){k->corr.internal, k->corr.external, k->start, k->end,
+					       device_of(d->agent), false});
 	if (!w)
 		return;
 	w->name = about.name;
@@ -265,12 +266,12 @@ static void put_copy(const void *record, uint32_t version)
 	(void)version;
 	const rocprof_copy_record *c = record;
 	uint32_t to = device_of(c->to_agent), from = device_of(c->from_agent);
+	bool peer = to != from && to != ASSAY_WIRE_NONE && from != ASSAY_WIRE_NONE;
 	assay_wire_copy *w = put_work(ASSAY_WIRE_COPY, sizeof *w,
 				      (work){c->corr.internal, c->corr.external, c->start, c->end,
-					     to != ASSAY_WIRE_NONE ? to : from});
+					     to != ASSAY_WIRE_NONE ? to : from, peer});
 	if (!w)
 		return;
-	bool peer = to != from && to != ASSAY_WIRE_NONE && from != ASSAY_WIRE_NONE;
 	w->size = c->bytes;
 	w->kind = copy_kind(c->rec.operation, peer);
 	w->from = from == ASSAY_WIRE_NONE ? COPY_HOST : COPY_DEVICE;
@@ -351,9 +352,9 @@ static void put_barrier(const void *record, uint32_t version)
 {
 	(void)version;
 	const rocprof_event_record *e = record;
-	assay_wire_barrier *w = put_work(
-		ASSAY_WIRE_BARRIER, sizeof *w,
-		(work){e->corr.internal, e->corr.external, e->start, e->end, device_of(e->agent)});
+	assay_wire_barrier *w = put_work(ASSAY_WIRE_BARRIER, sizeof *w,
+					 (work){e->corr.internal, e->corr.external, e->start,
+						e->end, device_of(e->agent), false});
 	if (!w)
 		return;
 	w->event = e->event;

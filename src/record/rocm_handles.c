@@ -263,7 +263,7 @@ static void tell_own(uint32_t id, stream *s, uint32_t device)
 	put_stream(id, s);
 }
 
-uint32_t assay_rocm_stream_on(uint32_t id, uint32_t device)
+uint32_t assay_rocm_stream_on(uint32_t id, uint32_t device, bool own)
 {
 	if (id == 0)
 		tell_null(device);
@@ -275,12 +275,12 @@ uint32_t assay_rocm_stream_on(uint32_t id, uint32_t device)
 		if (s->flags & OWN) {
 			tell_own(id, s, device);
 		} else {
-			if (s->device == ASSAY_WIRE_NONE)
+			if (s->device == ASSAY_WIRE_NONE && own)
 				s->device = device;
-			if (!s->told)
+			if (!s->told && own)
 				put_stream(id, s);
-			s->told = true;
-			device = s->device;
+			s->told |= own;
+			device = s->device == ASSAY_WIRE_NONE ? device : s->device;
 		}
 	}
 	pthread_mutex_unlock(&handles.lock);
