@@ -143,6 +143,29 @@ static void order_before(assay_sweep *s, const sweep_work *from, uint32_t to)
 		sweep_put_edge(s, ASSAY_EDGE_TOGETHER, from->row, to, ASSAY_NO_ROW, ASSAY_NO_ROW);
 }
 
+/* Pieces of a graph in several streams: the runtime has its own for branches. The launch is over
+ * when all are, in one of them. */
+static void join_branch(assay_sweep *s, uint32_t st, const assay_sweep_rec *r)
+{
+	bool known = false;
+	if (s->member_key != r->key || s->member_scope != r->scope)
+		s->member.n = 0;
+	s->member_key = r->key;
+	s->member_scope = r->scope;
+	for (size_t i = 0; i < s->member.n; i++)
+		known |= s->member.p[i].stream == st;
+	if (!known)
+		*assay_push(&s->member) = (sweep_member){st, r->row, sweep_no_work};
+	if (s->member.n == 1)
+		return;
+	sweep_work latest = sweep_no_work;
+	for (size_t i = 0; i < s->member.n; i++)
+		latest = sweep_latest(latest, s->stream.p[s->member.p[i].stream].tail);
+	sweep_doubt(&latest, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_PLACE);
+	for (size_t i = 0; i < s->member.n; i++)
+		sweep_stand_behind(s, s->member.p[i].stream, latest, r->key);
+}
+
 static bool is_member(const assay_sweep *s, uint32_t row)
 {
 	for (size_t i = 0; i < s->member.n; i++)
@@ -173,6 +196,26 @@ static void join_launch(assay_sweep *s, uint32_t st, const assay_sweep_rec *r, s
 		sweep_stand_behind(s, s->member.p[i].stream, latest, r->key);
 }
 
+static void join_streams(assay_sweep *s, uint32_t st, const assay_sweep_rec *r, sweep_work before)
+{
+	if (r->flags & ASSAY_REC_TOGETHER)
+		join_launch(s, st, r, before);
+	else
+		join_branch(s, st, r);
+}
+
+/* Is the stream's next work all that what follows it stands behind? */
+static void doubt_launch(sweep_work *tail, const assay_sweep_rec *r, const sweep_work *before)
+{
+	bool early = r->flags & ASSAY_REC_WINDOW && !r->arg;
+	if (r->flags & ASSAY_REC_ANY_ORDER && before->doubt) /* what nobody knows of may go on */
+		sweep_doubt(tail, before->doubt, before->why);
+	if (early) /* launched before the recording: more may have followed it then */
+		sweep_doubt(tail, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_EARLY);
+	if (r->flags & ASSAY_REC_RACED) /* what else is in front of the next? */
+		sweep_doubt(tail, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_RACE);
+}
+
 static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
 {
 	uint32_t st = sweep_stream_of(s, r);
@@ -189,9 +232,14 @@ static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
 			to->last.row = r->row;
 		}
 		to->tail = sweep_latest(to->tail, to->last);
+		if (r->flags & ASSAY_REC_BRANCH)
+			join_branch(s, st, r);
 		return;
 	}
 	to->launch = r->key;
+	if (to->capture && sweep_capturing(s, st) &&
+	    !(r->flags & (ASSAY_REC_RACED | ASSAY_REC_BRANCH))) /* it has ended unseen */
+		s->stream.p[to->capture_of].capture = 0;
 	if (to->pending != ASSAY_NO_ROW)
 		land_pending(s, st, r);
 	bool all_over = to->legacy && legacy_edges(s, st, r);
@@ -202,8 +250,6 @@ static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
 	if (to->last.row != ASSAY_NO_ROW)
 		to->before = sweep_max(to->before, to->last.end);
 	sweep_work before = to->tail;
-	/* launched before the recording: more may have followed it then */
-	bool early = r->flags & ASSAY_REC_WINDOW && !r->arg;
 	to->tail = (sweep_work){r->key, r->enter, r->exit, r->row, 0, ASSAY_WAIT_BY_NONE};
 	/* launched at once: it ran before, and the stream stands behind what it stood behind */
 	bool before_last = to->last.row != ASSAY_NO_ROW && to->last.start >= r->exit;
@@ -212,10 +258,8 @@ static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
 	else if (to->last.row != ASSAY_NO_ROW && to->last.end > r->exit)
 		/* it did not wait for the work before it, which goes on */
 		to->tail = sweep_latest(to->last, to->tail);
-	if (early)
-		sweep_doubt(&to->tail, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_EARLY);
-	if (r->flags & ASSAY_REC_RACED) /* what else is in front of the next? */
-		sweep_doubt(&to->tail, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_RACE);
+	if (r->flags & (ASSAY_REC_ANY_ORDER | ASSAY_REC_WINDOW | ASSAY_REC_RACED))
+		doubt_launch(&to->tail, r, &before);
 	if (!before_last)
 		to->last = to->tail;
 	to->changed = to->legacy_joined = r->key;
@@ -223,8 +267,8 @@ static void do_launch(assay_sweep *s, const assay_sweep_rec *r)
 	sweep_move(s, st, r->key);
 	if (to->legacy)
 		mark_launch(s, to, r, all_over && !before_last);
-	if (r->flags & ASSAY_REC_TOGETHER)
-		join_launch(s, st, r, before);
+	if (r->flags & (ASSAY_REC_TOGETHER | ASSAY_REC_BRANCH))
+		join_streams(s, st, r, before);
 }
 
 /* ------------------------------------------------------------------ events */
@@ -323,6 +367,9 @@ static void do_record_in(assay_sweep *s, const assay_sweep_rec *r, uint32_t spac
 		sweep_doubt(&e->last.work, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_PLACE);
 	if (st != ASSAY_NO_ROW && s->stream.p[st].may_capture)
 		sweep_doubt(&e->last.work, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_OFF);
+	bool launched = st != ASSAY_NO_ROW && s->stream.p[st].launch == r->key;
+	if (launched && e->last.work.key != r->key) /* by work that overtook this */
+		sweep_doubt(&e->last.work, SWEEP_DOUBT_LINK, ASSAY_WAIT_BY_TIME);
 	if (r->flags & ASSAY_REC_AT_START)
 		e->last.work.end = e->last.work.start;
 	if (r->arg && !space)

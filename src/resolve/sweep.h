@@ -60,24 +60,26 @@ typedef enum assay_sweep_op {
 } assay_sweep_op;
 
 enum {
-	ASSAY_REC_FAILED = 1,           /* the call returned an error; queries: not ready */
-	ASSAY_REC_PER_THREAD = 2,       /* a null stream means the thread's own default stream */
-	ASSAY_REC_NONBLOCKING = 4,      /* STREAM_CREATE */
-	ASSAY_REC_LEGACY = 8,           /* the stream is its device's default stream */
-	ASSAY_REC_AT_START = 16,        /* RECORD: done when the launch of the same key starts */
-	ASSAY_REC_OUTSIDE = 32,         /* RECORD: its row is not in the recording's window;
-					 * CAPTURE_BEGIN: its end is not, or was lost */
-	ASSAY_REC_MUST_BLOCK = 64,      /* COPY: a form that always waits */
-	ASSAY_REC_NUMBERED = 256,       /* event is the recorder's number plus one */
-	ASSAY_REC_EXTERNAL = 128,       /* RECORD, in a capture: a node of the graph, later */
-	ASSAY_REC_GUESSED = 512,        /* the device, or stream, was chosen among several */
-	ASSAY_REC_HALF = 1024,          /* WAIT_VALUE: 32 bits */
-	ASSAY_REC_WHEN = 2048,          /* WAIT_VALUE: times assay_value_when, two bits */
-	ASSAY_REC_TOGETHER = 8192,      /* LAUNCH: one of several of its key, in streams of other
-					 * devices: they start behind all of these streams' work, and all
-					 * that follows goes behind all of them */
-	ASSAY_REC_WINDOW = 32768,       /* its recording may have begun after the program */
-	ASSAY_REC_INSIDE = 1 << 16,     /* RECORD: by a graph, nobody knows when in it */
+	ASSAY_REC_FAILED = 1,        /* the call returned an error; queries: not ready */
+	ASSAY_REC_PER_THREAD = 2,    /* a null stream means the thread's own default stream */
+	ASSAY_REC_NONBLOCKING = 4,   /* STREAM_CREATE */
+	ASSAY_REC_LEGACY = 8,        /* the stream is its device's default stream */
+	ASSAY_REC_AT_START = 16,     /* RECORD: done when the launch of the same key starts */
+	ASSAY_REC_OUTSIDE = 32,      /* RECORD: its row is not in the recording's window;
+				      * CAPTURE_BEGIN: its end is not, or was lost */
+	ASSAY_REC_MUST_BLOCK = 64,   /* COPY: a form that always waits */
+	ASSAY_REC_NUMBERED = 256,    /* event is the recorder's number plus one */
+	ASSAY_REC_EXTERNAL = 128,    /* RECORD, in a capture: a node of the graph, later */
+	ASSAY_REC_GUESSED = 512,     /* the device, or stream, was chosen among several */
+	ASSAY_REC_HALF = 1024,       /* WAIT_VALUE: 32 bits */
+	ASSAY_REC_WHEN = 2048,       /* WAIT_VALUE: times assay_value_when, two bits */
+	ASSAY_REC_TOGETHER = 8192,   /* LAUNCH: one of several of its key, in streams of other
+				      * devices: they start behind all of these streams' work, and all
+				      * that follows goes behind all of them */
+	ASSAY_REC_ANY_ORDER = 16384, /* LAUNCH: it may run beside what was put into the stream
+				      * before, and be over first */
+	ASSAY_REC_WINDOW = 32768,    /* its recording may have begun after the program */
+	ASSAY_REC_INSIDE = 1 << 16,  /* RECORD: by a graph or a kernel, nobody knows when in it */
 	ASSAY_REC_MAY_RECORD = 1 << 17, /* LAUNCH, UNSEEN: of a graph or with attributes that may
 					 * record events */
 	ASSAY_REC_WHOLE = 1 << 18,      /* no call up to this one was lost; not of LAUNCH */
@@ -94,8 +96,9 @@ enum {
 	ASSAY_REC_BESIDE_FREE = 1 << 25, /* POOL_ALLOC: another thread gives memory back meanwhile
 					  */
 	ASSAY_REC_FILL = 1 << 27,        /* COPY: of memory with a value, often of no bytes */
-	ASSAY_REC_EVERYWHERE = 1 << 26,  /* COPY: in turn with all streams of its devices */
-	ASSAY_REC_AGAIN = 1 << 24, /* RECORD: one that a number tells, by the event's handle */
+	ASSAY_REC_BRANCH = 1 << 28, /* LAUNCH: a piece of a graph whose launch names no stream */
+	ASSAY_REC_EVERYWHERE = 1 << 26, /* COPY: in turn with all streams of its devices */
+	ASSAY_REC_AGAIN = 1 << 24,      /* RECORD: one that a number tells, by the event's handle */
 };
 
 /* When a wait for a value is over; CUDA's and HIP's numbers. */

@@ -65,6 +65,18 @@ static void find_askers(waits *w)
 		note_asker(w, assay_group_of(t, t->stream.source[i]));
 }
 
+/* Recorders that look at the attributes of launches say so. */
+static bool *find_tellers(waits *w)
+{
+	bool *tells = assay_alloc(&w->scratch, (w->sources + 1) * sizeof *tells);
+	const assay_meta_table *m = &w->t->meta;
+	for (uint32_t i = 0; i < m->n; i++)
+		if (m->source[i] < w->sources &&
+		    assay_str_is(assay_text(w->run, m->key[i]), "launch_events"))
+			tells[assay_group_of(w->t, m->source[i])] = true;
+	return tells;
+}
+
 /* Only of calls: most texts are something else. */
 static void index_names(waits *w)
 {
@@ -341,6 +353,7 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 		w.only_device[i] = -2;
 	}
 	w.tells_device = assay_alloc(&w.scratch, n * sizeof *w.tells_device);
+	w.tells_launch = find_tellers(&w);
 	w.is_hip = assay_alloc(&w.scratch, n * sizeof *w.is_hip);
 	w.has_calls = assay_alloc(&w.scratch, n);
 	w.has_records = assay_alloc(&w.scratch, n);
@@ -364,8 +377,9 @@ void assay_waits_with(assay_run *run, const assay_waits_opts *opts)
 	sweep_all(&w);
 	for (size_t i = 0; i < w.sources; i++)
 		assay_keys_free(&w.keys[i]);
-	assay_map *maps[] = {&w.scopes,   &w.told,     &w.handles, &w.legacy,  &w.recorded,
-			     &w.barriers, &w.ordinals, &w.perhaps, &w.invented};
+	assay_map *maps[] = {&w.scopes,   &w.told,     &w.handles,  &w.legacy,
+			     &w.recorded, &w.barriers, &w.ordinals, &w.perhaps,
+			     &w.invented, &w.homes,    &w.made_on};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(maps); i++)
 		assay_map_free(maps[i]);
 	if (!opts->calls)

@@ -45,6 +45,8 @@ typedef struct waits {
 	assay_map legacy;   /* source and device -> row of track: its default stream */
 	assay_map invented; /* rows of track that only a guess put on their device */
 	assay_map perhaps;  /* the same: what may be it, where none is known */
+	assay_map homes;   /* row of gpu -> row of track: the stream it is in, if shown elsewhere */
+	assay_map made_on; /* source and stream handle -> device it was made on, or WAITS_SEVERAL */
 	assay_map recorded; /* source and correlation id -> row of track: an event row told it */
 	assay_marks
 		chosen; /* thread -> device as the program numbers it, by calls that choose one */
@@ -61,6 +63,7 @@ typedef struct waits {
 	assay_vec(struct waits_gpu) devices;
 	uint32_t *listed;   /* by source: devices that its recording lists */
 	bool *tells_device; /* by source: calls that choose a device are in it */
+	bool *tells_launch; /* by source: which events launches record by an attribute */
 	bool *is_hip;       /* by source */
 	bool *from_start;   /* by source: nothing shows that the program had begun before */
 	int64_t *whole;     /* by source: until then it is known to hold every call */
@@ -77,6 +80,16 @@ static inline uint32_t waits_host_source(const waits *w, uint32_t h)
 {
 	ASSAY_ASSERT_CHECKED(h < w->t->host.n);
 	return assay_track_group(w->t, w->t->host.track[h]);
+}
+
+/* May the call record an event that no call tells of? */
+static inline bool waits_may_record(const waits *w, uint32_t h)
+{
+	assay_call call = w->call[w->t->host.name[h]];
+	uint32_t source = waits_host_source(w, h);
+	bool told =
+		call.op != ASSAY_OP_LAUNCH_GRAPH && source < w->sources && w->tells_launch[source];
+	return call.flags & ASSAY_REC_MAY_RECORD && !told;
 }
 
 static inline bool waits_may_ask(const waits *w, uint32_t source)

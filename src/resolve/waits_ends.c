@@ -107,7 +107,7 @@ static bool may_tell_start(waits *w, uint32_t h)
 	if (!(call.takes & ASSAY_CALL_LAUNCHES) || call.op == ASSAY_OP_LAUNCH_GRAPH)
 		return false;
 	if (call.flags & ASSAY_REC_MAY_RECORD)
-		return true;
+		return waits_may_record(w, h);
 	waits_args a = waits_args_of(&w->args, w->run, w->t->host.args[h]);
 	bool told = a.has_event || (source < w->sources && w->has_calls[source]);
 	return call.op == ASSAY_OP_RECORD && (!told || a.start_event);

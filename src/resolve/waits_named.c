@@ -7,6 +7,7 @@
 #include "names/copies.h"
 #include "resolve/resolve.h"
 #include "resolve/waits_barriers.h"
+#include "resolve/waits_homes.h"
 #include "resolve/waits_places.h"
 #include "resolve/waits_rec.h"
 
@@ -24,9 +25,20 @@ static void add_copy(waits *w, assay_call call, uint32_t h)
 	assay_sweep_rec *r = waits_rec_add(w, ASSAY_OP_COPY, source, 0, 0);
 	waits_rec_attach(w, r, h);
 	r->flags |= call.flags;
-	waits_rec_in(w, r, t->gpu.track[g]);
+	waits_rec_in(w, r, waits_home_of(w, g));
 	if (call.takes & ASSAY_CALL_SYNC_COPY && assay_str_find(name, "DtoH") >= 0)
 		r->flags |= ASSAY_REC_MUST_BLOCK;
+}
+
+/* Copies between devices that are not asynchronous are in turn with all streams of both, whatever
+ * the name of the call. */
+static bool is_everywhere(const waits *w, assay_call call, uint32_t h)
+{
+	uint32_t g = assay_index_find(
+		&w->gpus, assay_corr_key(waits_host_source(w, h), assay_call_corr(w->t, h)));
+	if (call.flags & ASSAY_REC_EVERYWHERE || g == ASSAY_NO_ROW)
+		return call.flags & ASSAY_REC_EVERYWHERE;
+	return !(call.takes & ASSAY_CALL_ASYNC_COPY) && waits_may_be_between(w, g);
 }
 
 /* A record of nobody knows which event: no event's last record is certain from here on. */
@@ -46,7 +58,7 @@ static assay_sweep_rec *add_in_stream(waits *w, assay_sweep_op op, uint32_t h, c
 	assay_sweep_rec *r = waits_rec_add(w, op, source, 0, 0);
 	assay_call call = waits_part_of(w->call[w->t->host.name[h]], op);
 	waits_rec_attach(w, r, h);
-	r->flags |= call.flags | (w->call[w->t->host.name[h]].flags & ASSAY_REC_MAY_RECORD);
+	r->flags |= call.flags | (waits_may_record(w, h) ? ASSAY_REC_MAY_RECORD : 0);
 	waits_rec_fail(r, a->status);
 	waits_rec_place(w, r, source, call, a);
 	if (r->flags & ASSAY_REC_GUESSED) { /* it may be in any */
@@ -200,7 +212,7 @@ static void add_hidden(waits *w, const assay_marks *of_threads)
 					      assay_corr_key(source, assay_call_corr(w->t, h)));
 		if (g != ASSAY_NO_ROW)
 			waits_rec_in(w, add_in_stream(w, ASSAY_OP_UNSEEN, h, &a),
-				     w->t->gpu.track[g]);
+				     waits_home_of(w, g));
 	}
 	add_hidden_by_lost(w, since);
 	assay_vec_free(&open.v);
@@ -275,7 +287,7 @@ void waits_add_named_calls(waits *w)
 		if (call.op == ASSAY_OP_COPY) {
 			if (!driver)
 				add_copy(w, call, h);
-			if (call.flags & ASSAY_REC_EVERYWHERE)
+			if (is_everywhere(w, call, h))
 				add_unplaced(w, ASSAY_OP_UNSEEN, h);
 			continue;
 		}

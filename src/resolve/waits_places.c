@@ -3,6 +3,7 @@
 #include "resolve/waits_args.h"
 #include "resolve/waits_barriers.h"
 #include "resolve/waits_ends.h"
+#include "resolve/waits_homes.h"
 
 static uint64_t place_of_device(uint32_t source, int32_t device)
 {
@@ -222,27 +223,32 @@ bool waits_has_number(const waits *w, uint32_t track)
 	return id >= 0 && id != UINT32_MAX; /* how "no stream" is written */
 }
 
+void waits_meet_stream(waits *w, uint32_t track)
+{
+	const assay_tables *t = w->t;
+	uint32_t source = assay_track_group(t, track);
+	int32_t device = (int32_t)t->track.pid[track];
+	uint32_t *slot = assay_map_at(&w->legacy, place_of_device(source, device));
+	if (*slot == ASSAY_MAP_ABSENT) {
+		*slot = ASSAY_NO_ROW - 2;
+		*assay_push(&w->devices) = (struct waits_gpu){source, device};
+	}
+	if (waits_is_default_number(w, source, t->track.tid[track]))
+		*slot = track;
+	*assay_push(&w->numbered.v) =
+		(assay_mark){place_of_handle(source, (uint64_t)t->track.tid[track]),
+			     (uint64_t)track + 1, track, 0};
+}
+
 static void find_devices(waits *w)
 {
 	const assay_tables *t = w->t;
 	w->listed = assay_alloc(&w->scratch, (w->sources + 1) * sizeof *w->listed);
 	for (uint32_t i = 0; i < t->device.n; i++)
 		w->listed[assay_group_of(t, t->device.source[i])]++;
-	for (uint32_t k = 0; k < t->track.n; k++) {
-		uint32_t source = assay_track_group(t, k);
-		if (t->track.kind[k] != ASSAY_TRACK_STREAM || source >= w->sources)
-			continue;
-		int32_t device = (int32_t)t->track.pid[k];
-		uint32_t *slot = assay_map_at(&w->legacy, place_of_device(source, device));
-		if (*slot == ASSAY_MAP_ABSENT) {
-			*slot = ASSAY_NO_ROW - 2;
-			*assay_push(&w->devices) = (struct waits_gpu){source, device};
-		}
-		if (waits_is_default_number(w, source, t->track.tid[k]))
-			*slot = k;
-		*assay_push(&w->numbered.v) = (assay_mark){
-			place_of_handle(source, (uint64_t)t->track.tid[k]), (uint64_t)k + 1, k, 0};
-	}
+	for (uint32_t k = 0; k < t->track.n; k++)
+		if (t->track.kind[k] == ASSAY_TRACK_STREAM && assay_track_group(t, k) < w->sources)
+			waits_meet_stream(w, k);
 }
 
 void waits_learn_handle(waits *w, uint32_t source, uint32_t i, uint32_t track)
@@ -304,7 +310,7 @@ static uint32_t track_of_call(const waits *w, uint32_t source, uint64_t corr, ui
 {
 	uint32_t g = assay_index_find(&w->gpus, assay_corr_key(source, corr));
 	if (g != ASSAY_NO_ROW)
-		return w->t->gpu.track[g];
+		return waits_home_of(w, g);
 	uint32_t b = w->t->barrier.n ? waits_barrier_of(w, source, key) : ASSAY_NO_ROW;
 	return b == ASSAY_NO_ROW ? ASSAY_NO_ROW : waits_barrier_stream(w, b);
 }
@@ -378,7 +384,7 @@ static void find_work(waits *w)
 {
 	const assay_tables *t = w->t;
 	for (uint32_t g = 0; g < t->gpu.n; g++) {
-		uint32_t track = t->gpu.track[g], source = assay_track_group(t, track);
+		uint32_t track = waits_home_of(w, g), source = assay_track_group(t, track);
 		if (!t->gpu.corr[g] || source >= w->sources || !w->asks[source] ||
 		    w->only_device[source] >= 0)
 			continue;
@@ -411,6 +417,7 @@ void waits_find_places(waits *w)
 	find_choices(w);
 	assay_marks_sort(&w->chosen);
 	learn_ordinals(w);
+	waits_find_homes(w);
 	find_handles(w);
 	find_own_streams(w);
 	find_work(w);

@@ -26,6 +26,8 @@ typedef struct waits_device {
 waits_device waits_device_of(const waits *w, uint32_t source, uint32_t thread, uint64_t key);
 /* The device that a wait for a device waits for. r: key, thread and times are known. */
 waits_device waits_device_awaited(const waits *w, uint32_t source, const assay_sweep_rec *r);
+/* A stream that work is in, a row of track. */
+void waits_meet_stream(waits *w, uint32_t track);
 /* Is the track that of a stream, or only of its device? */
 bool waits_has_number(const waits *w, uint32_t track);
 /* The number that profilers give default streams. */

@@ -41,9 +41,9 @@ void waits_rec_attach(waits *w, assay_sweep_rec *r, uint32_t h)
 	waits_rec_fail(r, t->api.status[t->host.detail[h]]);
 }
 
-void waits_rec_doubt_in_graph(const waits *w, assay_sweep_rec *r)
+void waits_rec_doubt_inside(const waits *w, assay_sweep_rec *r)
 {
-	if (r->row != ASSAY_NO_ROW && w->call[w->t->host.name[r->row]].op == ASSAY_OP_LAUNCH_GRAPH)
+	if (r->row != ASSAY_NO_ROW && w->call[w->t->host.name[r->row]].flags & ASSAY_REC_MAY_RECORD)
 		r->flags |= ASSAY_REC_GUESSED | ASSAY_REC_INSIDE;
 }
 
@@ -175,5 +175,6 @@ assay_sweep_rec *waits_rec_start(waits *w, uint32_t source, assay_call starts, u
 	start.flags = 0;
 	assay_sweep_rec *r = waits_rec_call(w, source, starts, h, &start);
 	r->flags |= ASSAY_REC_AT_START;
+	waits_rec_doubt_inside(w, r);
 	return r;
 }

@@ -12,8 +12,9 @@ void waits_rec_fail(assay_sweep_rec *r, int32_t status);
 void waits_rec_attach(waits *w, assay_sweep_rec *r, uint32_t h);
 /* The stream of that track. */
 void waits_rec_in(waits *w, assay_sweep_rec *r, uint32_t track);
-/* An event that a graph records: when in the graph is not known, at its end most likely. */
-void waits_rec_doubt_in_graph(const waits *w, assay_sweep_rec *r);
+/* An event that a graph or a kernel records: nobody knows when in it. Of a graph at its end, most
+ * likely. */
+void waits_rec_doubt_inside(const waits *w, assay_sweep_rec *r);
 /* A wait of which nothing but its kind and length is known. */
 void waits_rec_blind(assay_sweep_rec *r);
 /* What our writer knew of a wait. Of one for nothing that is known there is no more to find; others

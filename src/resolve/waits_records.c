@@ -6,6 +6,7 @@
 #include "resolve/resolve.h"
 #include "resolve/waits_barriers.h"
 #include "resolve/waits_graphs.h"
+#include "resolve/waits_homes.h"
 #include "resolve/waits_places.h"
 #include "resolve/waits_races.h"
 #include "resolve/waits_rec.h"
@@ -15,6 +16,34 @@ static bool waits_for_all(waits *w, uint32_t h)
 {
 	waits_args a = waits_args_of(&w->args, w->run, w->t->host.args[h]);
 	return !(a.flags & 3);
+}
+
+/* HIP's flag, where the arguments have it (our recorder does not keep it); CUDA's attributes, of
+ * which no argument tells. */
+static bool may_overtake(waits *w, uint32_t h)
+{
+	assay_call call = w->call[w->t->host.name[h]];
+	if (call.op != ASSAY_OP_RECORD || !(call.takes & ASSAY_CALL_LAUNCHES))
+		return call.flags & ASSAY_REC_MAY_RECORD && call.op != ASSAY_OP_LAUNCH_GRAPH;
+	waits_args a = waits_args_of(&w->args, w->run, w->t->host.args[h]);
+	return !a.has_event || a.flags & 1;
+}
+
+/* AMD shows the stream of the launch, and our recorder tells it. */
+static bool may_be_branch(const waits *w, uint32_t source, uint32_t h)
+{
+	bool told = source < w->sources && (w->is_hip[source] || w->has_calls[source]);
+	return w->call[w->t->host.name[h]].op == ASSAY_OP_LAUNCH_GRAPH && !told;
+}
+
+/* It may be in a stream of another device. */
+static void add_homeless(waits *w, uint32_t g, uint64_t key)
+{
+	uint32_t source = assay_track_group(w->t, w->t->gpu.track[g]);
+	assay_sweep_rec *r =
+		waits_rec_add(w, ASSAY_OP_UNSEEN, source, w->t->gpu.corr[g], w->t->gpu.ts[g]);
+	r->key = key;
+	r->device = -1;
 }
 
 static void add_launches(waits *w)
@@ -38,14 +67,18 @@ static void add_launches(waits *w)
 			r->arg = (uint64_t)t->host.ts[h];
 			r->event = (uint64_t)assay_host_end(&t->host, h);
 			uint32_t how = w->call[t->host.name[h]].flags;
-			r->flags |= how & ASSAY_REC_MAY_RECORD;
+			r->flags |= waits_may_record(w, h) ? ASSAY_REC_MAY_RECORD : 0;
 			if (how & ASSAY_REC_TOGETHER && waits_for_all(w, h))
 				r->flags |= ASSAY_REC_TOGETHER;
+			r->flags |= may_be_branch(w, source, h) ? ASSAY_REC_BRANCH : 0;
+			r->flags |= may_overtake(w, h) ? ASSAY_REC_ANY_ORDER : 0;
 		}
 		r->enter = t->gpu.ts[g];
 		r->exit = assay_gpu_end(&t->gpu, g);
 		r->row = g;
-		waits_rec_in(w, r, t->gpu.track[g]);
+		waits_rec_in(w, r, waits_home_of(w, g));
+		if (waits_is_homeless(w, g))
+			add_homeless(w, g, r->key);
 	}
 }
 
@@ -68,7 +101,9 @@ static void add_streams(waits *w)
 	for (uint32_t i = 0; i < s->n; i++) {
 		uint32_t group = assay_group_of(w->t, s->source[i]);
 		w->run->part.source = s->source[i];
-		uint32_t track = assay_stream_track(&w->run->part, s->device[i], s->id[i]);
+		int32_t device =
+			s->device[i] >= 0 ? s->device[i] : waits_made_on(w, group, s->handle[i]);
+		uint32_t track = assay_stream_track(&w->run->part, device, s->id[i]);
 		assay_sweep_rec *r = waits_rec_add(w, ASSAY_OP_STREAM_CREATE, group, 0, 0);
 		waits_rec_in(w, r, track);
 		r->stream = s->handle[i];
@@ -186,7 +221,7 @@ static void add_graph_events(waits *w)
 		assay_sweep_rec *r = waits_rec_call(w, n->source, call, h, &a);
 		place_row(w, r, i, call, &a);
 		if (!n->waits)
-			waits_rec_doubt_in_graph(w, r);
+			waits_rec_doubt_inside(w, r);
 	}
 	assay_vec_free(&nodes.v);
 }

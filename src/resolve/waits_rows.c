@@ -59,7 +59,7 @@ void waits_add_event_records(waits *w)
 		assay_sweep_rec *r =
 			waits_rec_add(w, ASSAY_OP_RECORD, source, e->corr[i], e->ts[i]);
 		waits_rec_attach(w, r, h);
-		waits_rec_doubt_in_graph(w, r);
+		waits_rec_doubt_inside(w, r);
 		waits_rec_in(w, r, e->track[i]);
 		number_event(r, e->event[i]);
 		r->arg = w->handles_only ? 0 : e->sync_id[i];
@@ -88,7 +88,7 @@ void waits_add_event_rows(waits *w)
 		assay_sweep_rec *r =
 			waits_rec_add(w, ASSAY_OP_RECORD, source, (uint64_t)a.corr, t->host.ts[i]);
 		waits_rec_attach(w, r, h);
-		waits_rec_doubt_in_graph(w, r);
+		waits_rec_doubt_inside(w, r);
 		number_event(r, (uint64_t)a.event);
 		if (a.stream >= 0)
 			waits_rec_in(w, r, stream_beside(w, t->host.track[i], a.device, a.stream));
@@ -143,7 +143,7 @@ static void add_named_record(waits *w, uint32_t i, uint64_t wait_key)
 	uint32_t h = assay_index_find(&w->calls, assay_corr_key(source, corr));
 	assay_sweep_rec *r = waits_rec_add(w, ASSAY_OP_RECORD, source, corr, s->ts[i]);
 	waits_rec_attach(w, r, h);
-	waits_rec_doubt_in_graph(w, r);
+	waits_rec_doubt_inside(w, r);
 	r->flags |= h == ASSAY_NO_ROW ? ASSAY_REC_OUTSIDE : 0;
 	number_event(r, (uint64_t)s->event[i]);
 	r->arg = w->handles_only ? 0 : corr | made_id;

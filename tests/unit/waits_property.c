@@ -120,6 +120,8 @@ static void play_captures(world *w)
 		while (handles[s] != r->stream)
 			s++;
 		bool ok = !(r->flags & ASSAY_REC_FAILED);
+		alive &= r->op != ASSAY_OP_LAUNCH ||
+			 !capturing[s][t]; /* what is captured does not run */
 		w->in_capture[i] = alive && capturing[s][t];
 		w->of_capture[i] = event_captured[e];
 		if (r->op == ASSAY_OP_CAPTURE_BEGIN) {

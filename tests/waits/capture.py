@@ -6,7 +6,7 @@ import graphs
 
 NONE = 0xffffffff
 MASK = 2 ** 64 - 1
-STRING, PROCESS, DEVICE, CONTEXT, STREAM, API, API_NAME, KERNEL, COPY = 1, 2, 5, 6, 7, 9, 10, 11, 12
+STRING, PROCESS, META, DEVICE, CONTEXT, STREAM, API, API_NAME, KERNEL, COPY = 1, 2, 4, 5, 6, 7, 9, 10, 11, 12
 SYNC, EVENT, LOST, END, BARRIER, SWITCH = 14, 15, 20, 21, 23, 30
 GIVES_STREAM, GIVES_EVENT, ORDERS, GIVEN, PLACED, PART, LAUNCHES = 1, 2, 4, 8, 16, 32, 64
 
@@ -50,8 +50,14 @@ class Recording:
     def __init__(self, p):
         self.p, self.strings, self.functions = p, {}, {}
         self.head, self.records = [], []
+        self.seen_on = {w.stream for w in p.works if not self.is_between(w)} | {b[3] for b in p.barriers}
+        self.met = set()  # of these, those that something was seen of by now
         self.put(self.head, PROCESS, 0, struct.pack("<IIqqIIII", p.pid, 1, p.began, p.began + 10 ** 18, self.string(
             "cuda" if p.cuda else "rocm"), self.string("0"), self.string("host1"), self.string("program")))
+
+    def tell(self, key, value):
+        key, value = self.string(key), self.string(value)
+        self.put(self.head, META, 0, struct.pack("<II", key, value))
 
     def put(self, to, kind, thread, body):
         body += b"\0" * (-len(body) % 8)
@@ -96,7 +102,9 @@ class Recording:
         here = c.stream and c.stream.device == c.device  # CUPTI numbers streams of the call's context
         number = c.stream.number if here and not stem.startswith("StreamCreate") else NONE
         place = (c.device + 1, number if not c.status else NONE) if p.cuda else None
-        if p.cuda and stem in ("LaunchKernel", "LaunchCooperativeKernel"):
+        if p.cuda and "launchEvent" in c.args:
+            self.api(c, c.name, c.args, (None, "launchEvent", None), GIVEN | ORDERS | PLACED, (c.device + 1, NONE))
+        elif p.cuda and stem in ("LaunchKernel", "LaunchCooperativeKernel", "LaunchKernelExC"):
             self.api(c, c.name, c.args, (None, None, None), GIVEN | LAUNCHES, size=64)
         elif p.cuda and not of and stem not in PARTED:
             self.api(c, c.name, {}, (None, None, None), 0, size=48)
@@ -107,8 +115,19 @@ class Recording:
                 self.api(c, name, {**args, "stream": c.args["stream"]}, OF_PART.get(name) or ORDER[name],
                          given | ORDERS | PART, place, part=True)
 
-    def work_head(self, w, device=None):
-        return struct.pack("<qqQQIIII", w.start, w.start + w.dur, w.corr, 0, 0, w.stream.device if device is None else device,
+    def is_between(self, w):
+        return not self.p.cuda and w.copy and None not in w.copy and w.stream.owner is None
+
+    def device_of(self, w):
+        """AMD's recorder takes a stream to be of the device of its first work, but for copies between devices, which it shows on the
+        one that they go to as long as nothing else was seen there."""
+        if self.is_between(w):
+            return w.copy[1] if w.stream.legacy or w.stream not in self.met else w.stream.device
+        self.met.add(w.stream)
+        return w.stream.device
+
+    def work_head(self, w):
+        return struct.pack("<qqQQIIII", w.start, w.start + w.dur, w.corr, 0, 0, self.device_of(w),
                            w.stream.device + 1, w.stream.number)
 
     def work(self, w):
@@ -125,8 +144,7 @@ class Recording:
     def stream(self, s):
         flags = 1 if s.legacy else 4 if s.owner is not None else 0 if s.blocking else 2
         known = self.p.tells_creation or not self.p.cuda
-        met = s.ran or any(b[3] is s for b in self.p.barriers)  # something of it was seen on its device
-        device = NONE if self.p.cuda or not met else s.device
+        device = NONE if self.p.cuda or s not in self.seen_on else s.device
         context = s.device + 1 if self.p.cuda else NONE
         if s.legacy and not self.p.cuda and not s.ran:
             return
@@ -154,6 +172,8 @@ class Recording:
 
     def write(self, path, rng):
         p = self.p
+        if p.cuda:
+            self.tell("launch_events", "told")
         for d in range(p.devices):
             self.put(self.head, DEVICE, 0, struct.pack("<IIIIQII16s", d, self.string("v"), self.string("gpu"), self.string("a"),
                                                        2 ** 36, 100, 32, bytes(16)))

@@ -55,11 +55,13 @@ class Commands:
             return
         s = self.streams[self.current[t]]
         other = self.rng.choice([d for d in range(self.devices) if d != s.device])
-        corr, at = self.call(t, "MemcpyPeer", {"srcDevice": other, "dstDevice": s.device, "size": 4096}, 4000, stream=s)
+        there = self.rng.choice([(other, s.device), (s.device, other)])
+        name, args = self.rng.choice([("MemcpyPeer", {"srcDevice": there[0], "dstDevice": there[1]}), ("Memcpy3DPeer", {}), ("Memcpy", {"kind": 3})])
+        corr, at = self.call(t, name, {**args, "size": 4096}, 4000, stream=s)
         turn = [o for o in self.streams + self.gone if o.device in (s.device, other)]
         for o in turn:
             s.tail, s.past = s.tail.join(o.tail), s.past | o.past
-        self.run_kernel(s, corr, at, copy=(other, s.device))
+        self.run_kernel(s, corr, at, copy=there)
         for o in turn:
             o.tail, o.past = s.tail, o.past | s.past
 
@@ -72,11 +74,18 @@ class Commands:
             return
         first = s.tail
         name, args = self.spelled(s, "LaunchKernelExC" if self.cuda else "ExtLaunchKernel", {})
-        corr, at = self.call(t, name, args if self.cuda else {**args, "startEvent": 0, "stopEvent": 0, "flags": 1}, 4000, stream=s)
+        before, after = self.rng.sample(self.events + [None] * 4, 2) if not self.cuda else (None, None)
+        events = {} if self.cuda else {"startEvent": before.handle if before else 0, "stopEvent": after.handle if after else 0, "flags": 1}
+        corr, at = self.call(t, name, {**args, **events}, 4000, stream=s)
         start = max(start, at + 3000, free.end) + self.rng.randrange(500, 3000)
         over = start + int(10 ** self.rng.uniform(3.5, 5.5))
-        self.see_work(self.new_name(), s, corr, start, over - start)
-        s.tail = first.join(type(first)(over, self.works[-1].name))
+        name = self.new_name()
+        self.see_work(name, s, corr, start, over - start)
+        for e, done in (before, type(first)(start, name)), (after, type(first)(over, name)):
+            if e:
+                self.note_record(e, corr, s, done)
+                e.past = {name}  # not what comes before in the stream
+        s.tail = first.join(type(first)(over, name))
 
     def launch_ordered(self, t, s):
         name, args = self.spelled(s, "LaunchKernel", {})

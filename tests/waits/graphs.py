@@ -50,7 +50,7 @@ class Graphs:
             start = max(start, awaited.end + 1000)
         for i, (dur, joined) in enumerate(part["kernels"]):
             name = self.new_name()
-            self.see_work(name, s, corr, start, dur)
+            self.see_work(name, self.branch_of(s) if i and part["kernels"][i - 1][1] else s, corr, start, dur)
             done = done.join(type(done)(start + dur, name))
             if part["node"] == "record" and i == min(part["after"], len(part["kernels"]) - 1):
                 self.note_record(event, corr, s, type(done)(start + dur, name))
@@ -59,6 +59,12 @@ class Graphs:
             self.kernels += 1
             done = type(done)(max(start, done.end) + int(10 ** self.rng.uniform(3, 5)), f"node {self.kernels} of {corr}")
         return done
+
+    def branch_of(self, s):
+        """CUDA runs what is beside other nodes in a stream of its own, and shows it there."""
+        if not self.cuda or self.rng.random() < 0.7:
+            return s
+        return type(s)(s.device, 900 + s.device, 0, False)
 
     def launch_graph(self, t):
         """One command that ends with its last kernel; events inside are recorded and awaited on the way."""
@@ -88,7 +94,8 @@ class Graphs:
         inside = [(self.pid << 16) + 0xf800 + k * 16 for k in range(2)]
         self.captures += 1
         graph = (self.pid << 16) + 0xc000 + self.captures * 16
-        hides = self.rng.choice(["LaunchHostFunc", "MemPrefetchAsync"]) if self.rng.random() < 0.2 else None
+        # a recording that was off does not show that it is there
+        hides = self.rng.choice(["LaunchHostFunc", "MemPrefetchAsync"]) if self.rng.random() < 0.2 and not self.is_off(self.threads[t]) else None
         self.hiding = hides
         self.call(t, "StreamBeginCapture", {"stream": s.handle, "mode": 0}, 1000, stream=s)
         self.call(t, "LaunchKernel", {"stream": s.handle}, 2000, stream=s)

@@ -245,9 +245,10 @@ class Program(Words, Graphs, Hidden, Shared, Streams, Commands, Clocks):
         if self.devices < 2:
             return
         other = self.rng.choice([d for d in range(self.devices) if d != s.device])
-        corr, at = self.call(t, "MemcpyPeerAsync", {"stream": s.handle, "srcDevice": other, "dstDevice": s.device},
+        there = self.rng.choice([(other, s.device), (s.device, other)])
+        corr, at = self.call(t, "MemcpyPeerAsync", {"stream": s.handle, "srcDevice": there[0], "dstDevice": there[1]},
                              self.rng.randrange(2000, 8000), stream=s)
-        self.run_kernel(s, corr, at, copy=(other, s.device))
+        self.run_kernel(s, corr, at, copy=there)
 
     def note_record(self, e, corr, s, done):
         self.sync_ids += 1
@@ -273,12 +274,12 @@ class Program(Words, Graphs, Hidden, Shared, Streams, Commands, Clocks):
             self.note_record(last, corr, s, s.tail)
 
     def launch_with_attribute(self, t, s, e):
-        """CUDA's launches may record an event when their kernel is over; no argument of the call says so."""
+        """CUDA's launches may record an event when all blocks of their kernel have begun or said so, which only our recorder tells."""
         name, args = self.spelled(s, "LaunchKernelExC", {})
-        corr, at = self.call(t, name, args, 4000, stream=s)
-        self.run_kernel(s, corr, at)
+        corr, at = self.call(t, name, {**args, **({"launchEvent": e.handle} if e else {})}, 4000, stream=s)
+        start = self.run_kernel(s, corr, at)
         if e:
-            self.note_record(e, corr, s, s.tail)
+            self.note_record(e, corr, s, Done(self.rng.randrange(start, s.tail.end + 1), s.tail.kernel))
 
     def record(self, t, e=None):
         s, e = self.pick(t), e or self.rng.choice(self.events)

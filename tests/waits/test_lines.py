@@ -23,8 +23,9 @@ class Trace:
         self.form, self.devices, self.pid, self.cuda = form, devices, 7, False
         self.calls, self.works, self.barriers, self.syncs, self.records = [], [], [], [], []
         self.streams, self.gone, self.off, self.made, self.vague = [], [], [], {}, set()
-        self.tells_creation, self.lost, self.began = True, 0, 0
+        self.tells_creation, self.lost, self.began, self.threads = True, 0, 0, [0, 0]
         self.now, self.corr = 100 * US, 0
+        self.chosen = [0, 0]  # by thread
         self.default = [self.stream(handle=0, device=d, legacy=True) for d in range(devices)]
 
     def stream(self, handle=None, device=0, legacy=False, made=None, blocking=False):
@@ -41,7 +42,9 @@ class Trace:
         self.corr += 1
         self.now = at * US if at else self.now + 10 * US
         args = {**args, **({"stream": stream.handle} if stream else {})}
-        self.calls.append(machine.Call(name, thread, self.corr, self.now, dur * US, args, status, 0, stream, ()))
+        if name == "SetDevice":
+            self.chosen[thread] = args["deviceId"]
+        self.calls.append(machine.Call(name, thread, self.corr, self.now, dur * US, args, status, self.chosen[thread], stream, ()))
         return self.corr
 
     def lose(self):
@@ -270,6 +273,153 @@ def peer_copy():
     return t, t.until("EventSynchronize", 324, event=A), "likely", "unseen_work", k
 
 
+def turn(name, **args):
+    """A stream of the other device has nothing of its own behind the copy."""
+    t = Trace("capture_cuda", devices=2)
+    t.cuda = True
+    other = t.stream(device=1, made=True)
+    t.call("SetDevice", deviceId=1)
+    k = t.launch(other, 150, 160)
+    t.call("SetDevice", deviceId=0)
+    copy = t.call(name, stream=t.default[0], **args)
+    t.work(t.default[0], 175, 220, copy, copy=(0, 1))
+    t.record(other)
+    return t, t.until("EventSynchronize", 224, event=A), k
+
+
+@line("in turn with all streams of both, whatever the name of its call")
+def peer_copy_of_blocks():
+    t, sync, k = turn("Memcpy3DPeer")
+    return t, sync, "likely", "unseen_work", k
+
+
+@line("in turn with all streams of both, whatever the name of its call")
+def copy_between_devices():
+    t, sync, k = turn("Memcpy", kind=3)
+    return t, sync, "likely", "unseen_work", k
+
+
+@line("in turn with all streams of both, whatever the name of its call")
+def copy_in_no_turn():
+    t, sync, k = turn("MemcpyPeerAsync", srcDevice=0, dstDevice=1)
+    return t, sync, "exact", None, k
+
+
+def pushed(form, kernel=True, made=True):
+    """A copy to device 1, in a stream of device 0; device 1 has work of its own."""
+    t = Trace(form, devices=2)
+    s = t.stream(device=0, made=made)
+    if kernel:
+        t.launch(s, 125, 130)
+    copy = t.call("MemcpyPeerAsync", stream=s, srcDevice=0, dstDevice=1)
+    t.work(s, 150, 500, copy, copy=(0, 1))
+    t.call("SetDevice", deviceId=1)
+    other = t.stream(device=1, made=True)
+    k = t.launch(other, 220, 495)
+    return t, s, k
+
+
+@line("It is in the stream of its number all the same, on the device of that stream's kernels")
+def pushed_from_kernels():
+    t, _, k = pushed("rocprof_json")
+    return t, t.until("DeviceSynchronize", 504), "exact", None, k
+
+
+@line("or on which it was made")
+def pushed_from_where_it_was_made():
+    t, _, k = pushed("capture_hip", kernel=False)
+    return t, t.until("DeviceSynchronize", 504), "exact", None, k
+
+
+@line("where nobody knows, nothing is certain until the devices are waited for")
+def pushed_from_nobody_knows():
+    t, _, k = pushed("capture_hip", kernel=False, made=False)
+    return t, t.until("DeviceSynchronize", 504), "likely", "unseen_work", k - 3
+
+
+@line("A stream in which nothing ran is of the device that its thread had chosen when it was made.")
+def made_on_device():
+    t = Trace("capture_hip", devices=2)
+    s = t.stream(device=0, made=True, blocking=True)
+    k = t.launch(t.default[0], 150, 900)
+    t.call("SetDevice", deviceId=1)
+    t.launch(t.stream(device=1, made=True), 180, 895)
+    t.record(s)
+    return t, t.until("EventSynchronize", 904, event=A), "exact", None, k
+
+
+def branches(form):
+    """The branch ends last."""
+    t = Trace(form)
+    t.cuda = True
+    s, inner = t.stream(made=True), t.stream()
+    g = t.call("GraphLaunch", stream=s, graphExec=0x4001)
+    t.work(s, 150, 300, g)
+    t.work(inner, 150, 900, g)
+    return t, s, g
+
+
+@line("Where the launch says its stream (our captures) they are in that one")
+def branch_of_launch():
+    t, s, g = branches("capture_cuda")
+    return t, t.sync(s, 904), "exact", None, g
+
+
+@line("elsewhere each stream that shows a piece of the graph stands behind all of them, and is `likely`")
+def branch_of_nobody_knows():
+    t, s, g = branches("kineto_cuda")
+    t.launch(t.stream(), 160, 895)
+    sync = t.sync(s, 904)
+    t.syncs.append(machine.Sync("Stream Sync", sync, 0, s.number, t.now, 904 * US - t.now, None))
+    return t, sync, "likely", "guessed_place", g
+
+
+@line("and it is over when work runs that was launched into its stream")
+def capture_over():
+    t = Trace("capture_hip")
+    s, other = t.stream(made=True), t.stream(made=True)
+    t.call("StreamBeginCapture", stream=s, mode=0)
+    t.lose()
+    t.lost = 1
+    k = t.launch(s, 180, 400)
+    t.record(s)
+    t.call("StreamEndCapture", stream=s, graph=0x4000)
+    return t, t.wait(other), "likely", "order_of_calls", k
+
+
+def attributed(form):
+    t = Trace(form)
+    t.cuda = "cuda" in form
+    s, other = t.stream(made=True), t.stream(made=True)
+    k = t.launch(s, 150, 400)
+    t.launch(t.stream(made=True), 160, 395)
+    t.record(s)
+    t.work(other, 200, 210, t.call("LaunchKernelExC", stream=other))
+    return t, t.until("EventSynchronize", 404, event=A), k
+
+
+@line("Where nobody tells of attributes (all but our recorder), so is an event recorded before a launch that may have such ones.")
+def attributes_told():
+    t, sync, k = attributed("capture_cuda")
+    return t, sync, "exact", None, k
+
+
+@line("Where nobody tells of attributes (all but our recorder), so is an event recorded before a launch that may have such ones.")
+def attributes_not_told():
+    t, sync, k = attributed("rocprof_json")
+    return t, sync, "likely", "order_of_calls", k
+
+
+@line("those of CUDA's attributes while the kernel runs, nobody knows when: `likely`.")
+def attribute():
+    t = Trace("capture_cuda")
+    t.cuda = True
+    s = t.stream(made=True)
+    k = t.call("LaunchKernelExC", stream=s, launchEvent=A)
+    t.work(s, 150, 400, k)
+    return t, t.until("EventSynchronize", 175, event=A), "likely", "graph_events", k
+
+
 @line("(a launch in any order may outlast later ones)")
 def in_any_order():
     t = Trace()
@@ -278,6 +428,56 @@ def in_any_order():
     for end in 380, 390:
         t.work(s, 170, end, t.call("ExtLaunchKernel", stream=s, startEvent=0, stopEvent=0, flags=1))
     return t, t.sync(s, 402), "exact", None, k
+
+
+def overtaking(form, name, **args):
+    """Behind a kernel whose work was lost."""
+    t = Trace(form)
+    t.cuda = "cuda" in form
+    s, other = t.stream(made=True), t.stream(made=True)
+    t.call("LaunchKernel", stream=s)
+    k = t.call(name, stream=s, **args)
+    t.work(s, 180, 500, k)
+    t.record(s)
+    return t, t.wait(other), k
+
+
+@line("A launch in any order (HIP's flag, any launch with CUDA's attributes) may run beside it and makes nothing certain")
+def overtaking_by_flag():
+    t, wait, k = overtaking("rocprof_json", "ExtLaunchKernel", startEvent=0, stopEvent=0, flags=1)
+    return t, wait, "likely", "unseen_work", k
+
+
+@line("A launch in any order (HIP's flag, any launch with CUDA's attributes) may run beside it and makes nothing certain")
+def not_overtaking():
+    t, wait, k = overtaking("capture_cuda", "LaunchKernel")
+    return t, wait, "exact", None, k
+
+
+@line("A launch in any order (HIP's flag, any launch with CUDA's attributes) may run beside it and makes nothing certain")
+def overtaking_by_attribute():
+    t, wait, k = overtaking("capture_cuda", "LaunchKernelExC")
+    return t, wait, "likely", "unseen_work", k
+
+
+def event_of_overtaking(until, **events):
+    t = Trace()
+    s = t.stream(made=True)
+    k = t.launch(s, 180, 508)
+    t.work(s, 200, 500, t.call("ExtLaunchKernel", stream=s, **{"startEvent": 0, "stopEvent": 0, **events}, flags=1))
+    return t, t.until("EventSynchronize", until, event=A), k
+
+
+@line("nor is an event that such a launch records, while work before it goes on")
+def end_of_overtaking():
+    t, sync, k = event_of_overtaking(504, stopEvent=A)
+    return t, sync, "likely", "told_by_time", k
+
+
+@line("nor is an event that such a launch records, while work before it goes on")
+def start_of_overtaking():
+    t, sync, k = event_of_overtaking(204, startEvent=A)
+    return t, sync, "likely", "told_by_time", k
 
 
 @line("A graph launch is one work that ends with its last kernel.")
