@@ -57,7 +57,9 @@ class Words:
         done = self.ends_wait(address, active, fits)
         if not done:
             return
+        self.hiding = done.kernel == "somebody else"  # had the call been lost, nobody could know of the wait
         corr, _ = self.call(t, name, {**args, "stream": s.handle}, 1500, stream=s, parts=parts)
+        self.hiding = False
         if known:
             self.truth[corr] = done
         s.tail = self.enter(s).join(done)
