@@ -297,18 +297,18 @@ def rocpd(programs, rng, folder):
 
 class Form:
     """cuda: what the machine looks like; batch: programs a file or folder; late: recording may begin at any time. least, plain: so
-    many of 100 waits are exact, at least, of any program and of those that do nothing unusual."""
+    many of 100 waits are exact, at least, of any program and of those that do nothing unusual, when the usual ones are played."""
     def __init__(self, write, cuda, batch, least, plain, capture=False, late=False):
         self.write, self.cuda, self.batch, self.capture, self.late = write, cuda, batch, capture, late
         self.least, self.plain = least, plain
 
 
 # Kineto does not show how streams are made on NVIDIA, the CSV no arguments
-FORMS = {"kineto_hip": Form(kineto_hip, False, 12, 15, 99, late=True), "kineto_cuda": Form(kineto_cuda, True, 12, 20, 50, late=True),
-         "kineto_cuda13": Form(functools.partial(kineto_cuda, names=False), True, 12, 1, 1, late=True),
-         "kineto_events": Form(functools.partial(kineto_cuda, events=True), True, 12, 1, 1, late=True),
-         "kineto_bare": Form(functools.partial(kineto_cuda, syncs=False), True, 12, 1, 1, late=True),
-         "nsys": Form(nvidia.nsys, True, 12, 1, 1, late=True),
-         "rocprof_json": Form(rocprof_json, False, 200, 15, 99), "rocprof_csv": Form(rocprof_csv, False, 1, 8, 25),
-         "rocpd": Form(rocpd, False, 1, 14, 99), "capture_cuda": Form(capture.write, True, 8, 24, 99, capture=True, late=True),
-         "capture_hip": Form(capture.write, False, 8, 24, 98, capture=True, late=True)}
+FORMS = {"kineto_hip": Form(kineto_hip, False, 12, 18, 99, late=True), "kineto_cuda": Form(kineto_cuda, True, 12, 21, 67, late=True),
+         "kineto_cuda13": Form(functools.partial(kineto_cuda, names=False), True, 12, 18, 35, late=True),
+         "kineto_events": Form(functools.partial(kineto_cuda, events=True), True, 12, 22, 67, late=True),
+         "kineto_bare": Form(functools.partial(kineto_cuda, syncs=False), True, 12, 14, 31, late=True),
+         "nsys": Form(nvidia.nsys, True, 12, 22, 83, late=True),
+         "rocprof_json": Form(rocprof_json, False, 200, 18, 99), "rocprof_csv": Form(rocprof_csv, False, 1, 9, 33),
+         "rocpd": Form(rocpd, False, 1, 16, 99), "capture_cuda": Form(capture.write, True, 8, 25, 99, capture=True, late=True),
+         "capture_hip": Form(capture.write, False, 8, 24, 99, capture=True, late=True)}
