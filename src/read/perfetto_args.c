@@ -16,6 +16,7 @@ static const struct {
 } known[] = {
 	{"correlation", PF_CORR, NUMBER},
 	{"corr_id", PF_CORR, NUMBER},
+	{"correlation_id", PF_CORR, NUMBER},
 	{"External id", PF_EXTERNAL, NUMBER},
 	{"external id", PF_EXTERNAL, NUMBER},
 	{"Ev Idx", PF_EV_IDX, NUMBER},

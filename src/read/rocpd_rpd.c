@@ -197,6 +197,22 @@ static void add_work(rpd *x, assay_gpu_kind kind, int64_t ts, int64_t dur, assay
 		assay_count(x->part, ASSAY_ISSUE_no_name, 1);
 }
 
+static bool is_marker(assay_str type)
+{
+	return assay_str_is(type, "UserMarker");
+}
+
+/* rocm-trace-lite's ranges: on device -1, of no thread that is told. */
+static void add_marker(rpd *x, int64_t ts, int64_t dur, assay_sid name)
+{
+	uint32_t h = assay_rocprof_host(x->part, ASSAY_HOST_MARKER, 0, 0, ASSAY_S("rpd"));
+	assay_host_table *t = &x->part->t.host;
+	t->ts[h] = ts;
+	t->dur[h] = dur;
+	t->name[h] = name;
+	t->track[h] = assay_thread_track(x->part, 0, 0);
+}
+
 static void read_ops(rpd *x)
 {
 	assay_db_select(x->db, "rocpd_op",
@@ -209,6 +225,10 @@ static void read_ops(rpd *x)
 		assay_sid name = string_of(x, 6), type = string_of(x, 7);
 		bool named = assay_pool_get(&x->part->strings, name).n > 0;
 		int kind = kind_of_op(assay_pool_get(&x->part->strings, type), named);
+		if (is_marker(assay_pool_get(&x->part->strings, type))) {
+			add_marker(x, ts, dur, name ? name : type);
+			continue;
+		}
 		uint32_t track = assay_stream_track(x->part, num(x, 3), num(x, 4));
 		if (kind >= 0) {
 			add_work(x, (assay_gpu_kind)kind, ts, dur, name ? name : type, track);

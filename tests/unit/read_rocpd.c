@@ -468,7 +468,8 @@ TEST(rpd_is_read)
 		"VALUES(1,'hipLaunchKernel'),(2,'KernelExecution'),(3,'mul'),"
 		"(4,'UserMarker'),(5,'fwd'),(6,'Barrier'),(7,'');"
 		"INSERT INTO rocpd_api VALUES(10,1,2,100,110,1,7),(11,1,2,90,200,4,5);"
-		"INSERT INTO rocpd_op VALUES(20,0,1,5,'',120,150,3,2),(21,0,1,6,'',160,161,7,6);"
+		"INSERT INTO rocpd_op VALUES(20,0,1,5,'',120,150,3,2),(21,0,1,6,'',160,161,7,6),"
+		"(22,-1,0,NULL,NULL,95,180,5,4);"
 		"INSERT INTO rocpd_api_ops VALUES(1,10,20);"
 		"INSERT INTO rocpd_kernelapi VALUES(10,'0x5',8,1,1,64,1,1,0,0,3);"
 		"INSERT INTO rocpd_monitor VALUES(1,'gpu',0,'sclk',100,110,'1700')";
@@ -481,12 +482,14 @@ TEST(rpd_is_read)
 	assay_run *run = read_db(path, &ok, &err);
 	unlink(path);
 	const assay_tables *t = &run->part.t;
-	CHECK(ok && t->gpu.n == 1 && t->host.n == 2 && t->mark.n == 1 && t->counter.n == 1);
+	CHECK(ok && t->gpu.n == 1 && t->host.n == 3 && t->mark.n == 1 && t->counter.n == 1);
 	CHECK(!strcmp(assay_z(run, t->gpu.name[0]), "mul") && t->gpu.corr[0] == 10);
 	CHECK(t->gpu.grid_x[0] == 8 && t->gpu.block_x[0] == 64 && t->gpu.dispatch[0] == 5);
 	CHECK(!strcmp(assay_z(run, t->gpu.args[0]), "\"stream\": \"0x5\""));
 	CHECK(t->host.kind[1] == ASSAY_HOST_MARKER &&
 	      !strcmp(assay_z(run, t->host.name[1]), "fwd"));
+	CHECK(t->host.kind[2] == ASSAY_HOST_MARKER && t->host.name[2] == t->host.name[1] &&
+	      t->host.ts[2] == 95 && t->host.dur[2] == 85);
 	CHECK(t->api.corr[t->host.detail[0]] == 10 && t->counter.value[0] == 1700);
 	assay_run_free(run);
 	return 0;
