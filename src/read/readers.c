@@ -169,6 +169,8 @@ static const char *content_hint(assay_str head)
 		{257, "ustar", "; it is a tar archive: unpack it first"},
 		{0, "\xff\xfe", "; it is text in UTF-16: save it as UTF-8"},
 		{0, "\xfe\xff", "; it is text in UTF-16: save it as UTF-8"},
+		{0, "version https://git-lfs.github.com/",
+		 "; it stands for a file that Git LFS keeps: `git lfs pull` brings it"},
 		{0, "{\n  \"assay\": \"",
 		 "; it is what assay printed of a recording: give the recording itself"},
 	};
