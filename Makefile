@@ -183,6 +183,7 @@ faults: all
 	$(Q)python3 tests/faults/test_bombs.py $(if $(ALL),--all)
 	$(Q)$(if $(ALL),$(MAKE) -s CC=clang SAN=address,undefined build/clang-address-undefined/assay)
 	$(Q)$(if $(ALL),ASSAY=$(CURDIR)/build/clang-address-undefined/assay) python3 tests/faults/test_damage.py $(if $(ALL),--recorded --runs 3000)
+	$(Q)$(if $(ALL),ASSAY=$(CURDIR)/build/clang-address-undefined/assay) python3 tests/faults/test_changes.py $(if $(ALL),--runs 6000)
 
 # Counted while they run: the unit tests, and the suites that go through commands and recorders (but those that
 # leave a program no files to write: the counts are files).

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/compare.h"
+#include "base/test.h"
 
 static uint32_t rank_row(assay_matching *m, uint32_t source)
 {
@@ -220,4 +221,36 @@ void assay_matching_part(assay_matching *m)
 	while (assay_matches_next(&it))
 		m->mismatched += it.call.n - it.n;
 	assay_matches_leave(&it);
+}
+
+/* How many of these calls belong together, when they are matched by place. */
+static size_t together(bool numbered, int64_t length, const int64_t *ends, size_t n,
+		       int64_t *last_end)
+{
+	assay_comm_kind kind = {.numbered = numbered};
+	assay_matching m = {.kinds.kind = {.p = &kind, .n = 1}};
+	assay_match it = {.of = &m};
+	for (size_t i = 0; i < n; i++)
+		*assay_push(&it.call) = (assay_rank_call){
+			.rank = (uint32_t)i, .ts = ends[i] - length, .end = ends[i]};
+	it.n = n;
+	part_mismatched(&it);
+	*last_end = it.call.p[n - 1].end;
+	size_t kept = it.n;
+	assay_vec_free(&it.call);
+	return kept;
+}
+
+TEST(calls_belong_together_that_end_with_the_one_in_the_middle)
+{
+	static const int64_t ends[] = {900000, 0, 50000, 1};
+	int64_t last;
+	CHECK(together(false, 10, ends, 4, &last) == 3 && last == 900000);
+	CHECK(together(true, 10, ends, 4, &last) == 4 && last == 1); /* by their numbers */
+	CHECK(together(false, 10, (const int64_t[]){0, 50001, 0}, 3, &last) == 2 && last == 50001);
+	CHECK(together(false, 10, (const int64_t[]){0, 50001}, 2, &last) == 1 && last == 0);
+	CHECK(together(false, 200000, (const int64_t[]){0, 100000, 0}, 3, &last) == 3);
+	CHECK(together(false, 200000, (const int64_t[]){0, 100001, 0}, 3, &last) == 2);
+	CHECK(together(false, 10, ends, 1, &last) == 1);
+	return 0;
 }

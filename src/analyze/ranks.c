@@ -417,6 +417,7 @@ TEST(calls_that_do_not_end_together_are_not_matched)
 	CHECK(r->matched[0] == 3 && r->matched[1] == 0 && r->matched[2] == 3);
 	CHECK(r->caused[1] == 0 && r->waited[0] == 0);
 	CHECK(run->part.t.warning.n == 1);
+	CHECK(assay_str_starts(assay_text(run, run->part.t.warning.text[0]), "2 of 8 "));
 	assay_run_free(run);
 	return 0;
 }

@@ -28,11 +28,9 @@ options.add_argument("words", nargs="*")
 options = options.parse_args()
 sys.argv[1:] = [str(tap.ROOT / "build/release")]  # whose recorder makes what is damaged
 from capture import checksum  # noqa: E402
-from commands import COMMANDS, OF_RUNS, OF_SHARDS, words  # noqa: E402
+from commands import COMMANDS, OF_RUNS, OF_SHARDS, trouble, words  # noqa: E402
 from harness import ASSAY, FAKE, PATIENCE, WORK, build_fakes, child_of, end_work_in, gone, until  # noqa: E402
 
-UNDER_TEST = tap.ASSAY
-SECONDS = 60  # of processor time: what takes so long never ends
 HEAD, HEAD_SUM = 64, 56  # of a chunk: docs/formats/capture.md
 
 
@@ -163,30 +161,6 @@ def damaged(r, base, where):
 
 
 # ---- and what comes of it ----
-
-def limited():
-    import resource
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-
-
-def trouble(args, cwd):
-    """What is wrong with how the command ended, '' nothing."""
-    env = dict(os.environ, ASSAY_THREADS="2", TMPDIR=cwd, ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1")
-    try:
-        p = subprocess.run([UNDER_TEST, *args], cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, preexec_fn=limited)
-    except subprocess.TimeoutExpired:
-        return "it does not end"
-    said = p.stderr.decode("utf-8", "replace")
-    if "Sanitizer" in said or "runtime error" in said or "Assertion" in said:
-        return said[:3000]
-    if p.returncode not in (0, 1, 2):
-        return f"status {p.returncode}: {said[:2000]}"
-    if p.returncode and not said and not p.stdout:
-        return f"status {p.returncode} without a word"
-    if args[:2] == ["report", "--json"] and p.returncode == 0:
-        json.loads(p.stdout)
-    return ""
-
 
 def one_run(seed, base_of, whole):
     r = random.Random(seed)
