@@ -84,6 +84,7 @@ struct matcher {
 	assay_path_changes *out;
 	assay_path *path;
 	assay_arena scratch;
+	assay_vec(char) text; /* that is matched: names may be long, and their paths longer */
 	bool by_name;   /* some rule goes by names: else of_name, of_scope and lent are not there */
 	bool work_only; /* all rules are of classes of GPU work: threads and waits stay */
 	uint8_t of_class[ASSAY_PATH_CLASSES]; /* first rule for a class, or NO_RULE */
@@ -133,23 +134,35 @@ static bool has_line_rules(const struct matcher *m)
 	return false;
 }
 
+static void put_text(struct matcher *m, assay_str text)
+{
+	assay_vec_reserve(&m->text, m->text.n + text.n);
+	if (text.n)
+		memcpy(m->text.p + m->text.n, text.p, text.n);
+	m->text.n += text.n;
+}
+
+static bool is_at(struct matcher *m, assay_str pattern, assay_str file, assay_str where)
+{
+	m->text.n = 0;
+	put_text(m, file);
+	put_text(m, ASSAY_S(":"));
+	put_text(m, where);
+	return assay_str_glob(pattern, (assay_str){m->text.p, m->text.n});
+}
+
 /* "train.py:12" or "train.py:function", the file with or without its folders. */
 static bool is_line(struct matcher *m, assay_str pattern, uint32_t stack)
 {
 	const assay_tables *t = &m->g->run->part.t;
 	uint32_t code = t->stack.code[stack];
 	assay_str file = assay_text(m->g->run, t->code.file[code]), name = assay_str_file(file);
-	const char *function = assay_z(m->g->run, t->code.function[code]);
-	const assay_str of[] = {file, name};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(of); i++)
-		if (assay_str_glob(pattern,
-				   assay_str_of(assay_printf(&m->scratch, "%.*s:%d", (int)of[i].n,
-							     of[i].p, t->stack.line[stack]))) ||
-		    assay_str_glob(pattern,
-				   assay_str_of(assay_printf(&m->scratch, "%.*s:%s", (int)of[i].n,
-							     of[i].p, function))))
-			return true;
-	return false;
+	assay_str function = assay_text(m->g->run, t->code.function[code]);
+	char number[16];
+	snprintf(number, sizeof number, "%d", t->stack.line[stack]);
+	assay_str line = assay_str_of(number);
+	return is_at(m, pattern, file, line) || is_at(m, pattern, file, function) ||
+	       is_at(m, pattern, name, line) || is_at(m, pattern, name, function);
 }
 
 /* The rule of the program's own line that a stack is at. */
@@ -176,18 +189,28 @@ static bool has_path_rules(const struct matcher *m)
 	return false;
 }
 
+/* "outer/inner", the names of the last ranges at least. */
+static assay_str path_of(struct matcher *m, uint32_t scope)
+{
+	enum { LEVELS = 65 };
+	const assay_scope_table *s = &m->g->run->part.t.scope;
+	uint32_t level[LEVELS];
+	int n = 0;
+	for (uint32_t at = scope; at != ASSAY_NO_ROW && n < LEVELS; at = s->up[at])
+		level[n++] = at;
+	m->text.n = 0;
+	while (n-- > 0) {
+		put_text(m, assay_text(m->g->run, s->name[level[n]]));
+		put_text(m, assay_str_of(n ? "/" : ""));
+	}
+	return (assay_str){m->text.p, m->text.n};
+}
+
 /* The rule of a range by its own name or path. */
 static uint8_t own_scope_rule(struct matcher *m, uint32_t scope, bool paths)
 {
-	const assay_scope_table *s = &m->g->run->part.t.scope;
-	uint8_t r = name_rule(m, s->name[scope]);
-	if (!paths)
-		return r;
-	const char *path = assay_z(m->g->run, s->name[scope]);
-	int depth = 0;
-	for (uint32_t up = s->up[scope]; up != ASSAY_NO_ROW && depth < 64; up = s->up[up], depth++)
-		path = assay_printf(&m->scratch, "%s/%s", assay_z(m->g->run, s->name[up]), path);
-	return min_rule(r, rule_of_text(m, assay_str_of(path), true));
+	uint8_t r = name_rule(m, m->g->run->part.t.scope.name[scope]);
+	return paths ? min_rule(r, rule_of_text(m, path_of(m, scope), true)) : r;
 }
 
 static uint8_t scope_rule(const struct matcher *m, uint32_t scope)
@@ -648,6 +671,7 @@ bool assay_path_what_ifs_apply(const assay_path_graph *g, const assay_path_what_
 		if (!r->spans && !r->work && !r->waits)
 			ok = fail_unmatched(&m, &rules->p[i], r->text, err);
 	}
+	assay_vec_free(&m.text);
 	assay_arena_free(&m.scratch);
 	return ok;
 }
