@@ -210,6 +210,34 @@ void assay_idle_sync_tell(const assay_run *run, const assay_find_ctx *c, bool dr
 		assay_idle_weigh_read_backs(run, c, &n->found);
 }
 
+TEST(launches_are_short_where_the_device_drains_often_and_waits_for_them_briefly)
+{
+	static const struct {
+		int cause;
+		bool steady;
+		uint64_t drained, events;
+		int64_t mean;
+		bool is;
+	} cases[] = {{ASSAY_WHY_LAUNCH_CALL, true, 10, 160, 50000, true},
+		     {ASSAY_WHY_LAUNCH_LATENCY, true, 10, 160, 50000, true},
+		     {ASSAY_WHY_HOST_PYTHON, true, 10, 160, 50000, true},
+		     {ASSAY_WHY_HOST_SYNC, true, 10, 160, 50000, false},
+		     {ASSAY_WHY_QUEUED, true, 10, 160, 50000, false},
+		     {ASSAY_WHY_LAUNCH_CALL, false, 10, 160, 50000, false},
+		     {ASSAY_WHY_LAUNCH_CALL, true, 10, 161, 50000, false},
+		     {ASSAY_WHY_LAUNCH_CALL, true, 10, 160, ASSAY_SHORT_GAP, false}};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(cases); i++) {
+		assay_window w = {.events = {cases[i].events}};
+		assay_find_ctx c = {.w = &w};
+		assay_idle_cost cost = {.steady[ASSAY_IDLE_DRAINED] = cases[i].steady,
+					.gaps[ASSAY_IDLE_DRAINED] = cases[i].drained};
+		cost.gaps[cases[i].cause] = 4;
+		cost.total[cases[i].cause] = 4 * cases[i].mean;
+		CHECK_EQ(assay_idle_is_short_of_launches(&c, &cost, cases[i].cause), cases[i].is);
+	}
+	return 0;
+}
+
 TEST(many_copies_of_little_and_next_to_nothing_else_are_small_copies)
 {
 	assay_arena scratch = {0};
