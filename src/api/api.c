@@ -359,6 +359,7 @@ bool assay_run_analyze_for(assay_run *run, const assay_report_opts *given, assay
 	if (run->analyzed)
 		return assay_fail(err, ASSAY_USAGE, 0, "the run has already been analyzed");
 	run->analyzed = true;
+	assay_tables_fit(&run->part.t);
 	assay_bound_times(run);
 	if (!assay_kin_check(run, false, err))
 		return false;

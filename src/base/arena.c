@@ -1,5 +1,5 @@
-/* The only file that asks the system for memory. */
-#define _GNU_SOURCE /* mremap, O_TMPFILE, syscall */
+/* Memory that dies together, columns and vectors, made of blocks. */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "base/arena.h"
 
 #include <assert.h>
@@ -10,113 +10,45 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/owner.h"
+#include "base/blocks.h"
 #include "base/test.h"
 
-#ifdef __SANITIZE_THREAD__ /* gcc */
-#define UNDER_TSAN
-#elif defined __has_feature /* clang */
-#if __has_feature(thread_sanitizer)
-#define UNDER_TSAN
-#endif
-#endif
-
 /* Many arenas hold a few bytes: the first block of one is small. */
-enum { BLOCK = 64 << 10, FIRST_BLOCK = 4 << 10, ALIGN = 16, PAGE = 4096, HEAD = 64 };
+enum { BLOCK = 64 << 10, FIRST_BLOCK = 4 << 10, ALIGN = 16, HEAD = 64 };
+enum { PAGE = ASSAY_PAGE, HUGE = ASSAY_HUGE_PAGE };
 enum { AROUND = 64 << 10 }; /* what Linux maps of a file when one of its pages is looked at */
-
-/* A new page costs a microsecond and more, a huge one a quarter of that for as many bytes. So what
- * is larger begins at a huge page and asks for as many as it fills; its end is of small ones. */
-enum { HUGE = 2 << 20 };
-
-/* ------------------------------------------------------------------ blocks */
 
 static size_t whole(size_t bytes, size_t of)
 {
 	return (bytes + of - 1) / of * of;
 }
 
-static void *map_anywhere(size_t bytes)
+/* A new block of the newest frame's owner, or one of its blocks with so many bytes. */
+static assay_owned *owned_block(assay_owned *old, size_t bytes)
 {
-	return mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-}
-
-static void *map_at_huge_page(size_t bytes)
-{
-	size_t room = whole(bytes, PAGE) + HUGE;
-	char *p = map_anywhere(room);
-	if (p == MAP_FAILED)
-		return p;
-	size_t before = whole((uintptr_t)p, HUGE) - (uintptr_t)p, behind = HUGE - before;
-	if (before)
-		munmap(p, before);
-	if (behind)
-		munmap(p + room - behind, behind);
-	return p + before;
-}
-
-static void *map_pages(size_t bytes)
-{
-	return bytes < HUGE ? map_anywhere(bytes) : map_at_huge_page(bytes);
-}
-
-void *assay_pages_move_to(void *to, void *from, size_t bytes, size_t new_bytes)
-{
-	return (void *)syscall(SYS_mremap, from, bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-			       to);
-}
-
-/* The thread sanitizer does not see that mremap gives an address up, and takes the next owner of it
- * for a racing one: there, bytes are moved by hand. */
-static void *move_pages(void *old, size_t old_bytes, size_t new_bytes)
-{
-#ifndef UNDER_TSAN
-	if (new_bytes < HUGE)
-		return mremap(old, old_bytes, new_bytes, MREMAP_MAYMOVE);
-#endif
-	void *p = map_pages(new_bytes);
-	if (p == MAP_FAILED)
-		return p;
-#ifdef UNDER_TSAN
-	memcpy(p, old, old_bytes < new_bytes ? old_bytes : new_bytes);
-	munmap(old, old_bytes);
-	return p;
-#else
-	void *moved = assay_pages_move_to(p, old, old_bytes, new_bytes);
-	if (moved == MAP_FAILED)
-		munmap(p, new_bytes);
-	return moved;
-#endif
-}
-
-/* Bytes behind the old ones are zero. NULL: no memory, and the old block is as it was. */
-static assay_owned *mapped_block(assay_owned *old, size_t old_bytes, size_t bytes)
-{
-	bool moves = old && old->mapped;
-	assay_owned *b = moves ? move_pages(old, old->mapped, bytes) : map_pages(bytes);
-	if (b == MAP_FAILED)
-		return NULL;
-	if (bytes >= HUGE) /* before the first byte is touched; failure changes nothing */
-		madvise(b, bytes, MADV_HUGEPAGE);
-	if (!moves && old)
-		memcpy(b, old, old_bytes);
-	if (!moves)
-		free(old);
-	b->mapped = bytes;
+	if (bytes > PTRDIFF_MAX - 2 * HUGE)
+		assay_oom(bytes);
+	if (old)
+		assay_owned_leave(old);
+	assay_owned *b = assay_block_grow(old, bytes);
+	if (!b) {
+		if (old)
+			assay_owned_return(old);
+		assay_oom(bytes);
+	}
+	if (old)
+		assay_owned_return(b);
+	else
+		assay_own(b);
 	return b;
 }
 
 static void free_block(assay_owned *b)
 {
 	assay_disown(b);
-	if (b->mapped)
-		munmap(b, b->mapped);
-	else
-		free(b);
+	assay_block_free(b);
 }
 
 /* ------------------------------------------------------------------ arenas */
@@ -133,15 +65,8 @@ static struct arena_block *new_block(size_t bytes, size_t least)
 {
 	struct arena_block *b;
 	size_t size = sizeof *b + (bytes > least ? bytes : least);
-	if (size < HUGE / 2) {
-		b = calloc(1, size);
-	} else {
-		size = whole(size, HUGE);
-		b = (struct arena_block *)(void *)mapped_block(NULL, 0, size);
-	}
-	if (!b)
-		assay_oom(size);
-	assay_own(&b->block);
+	size = size < HUGE / 2 ? size : whole(size, HUGE);
+	b = (struct arena_block *)(void *)owned_block(NULL, size);
 	b->size = size - sizeof *b;
 	return b;
 }
@@ -220,7 +145,6 @@ void assay_arena_reset(assay_arena *a)
  * begins with one. */
 typedef struct pages {
 	assay_owned block;
-	size_t bytes; /* with the head */
 	bool on_disk;
 } pages;
 static_assert(sizeof(pages) <= HEAD, "room for the head");
@@ -230,46 +154,16 @@ static pages *head_of(void *p)
 	return p ? (pages *)(void *)((char *)p - HEAD) : NULL;
 }
 
-/* Few bytes do not need a mapping, which costs two calls of the system and a fault. */
-static assay_owned *small_block(assay_owned *old, size_t old_bytes, size_t bytes)
-{
-	assay_owned *b = calloc(1, bytes);
-	if (!b)
-		return NULL;
-	if (old)
-		memcpy(b, old, old_bytes < bytes ? old_bytes : bytes);
-	free(old);
-	b->mapped = 0;
-	return b;
-}
-
 static void *grow_on_disk(void *old, size_t bytes);
 
 void *assay_pages_grow(void *old, size_t bytes)
 {
-	pages *b = head_of(old), *p;
-	size_t old_bytes = b ? b->bytes : 0;
+	pages *b = head_of(old);
 	if (b && b->on_disk)
 		return grow_on_disk(old, bytes);
 	if (bytes > PTRDIFF_MAX - 2 * HUGE)
 		assay_oom(bytes);
-	bytes += HEAD;
-	if (b)
-		assay_owned_leave(&b->block);
-	bool small = bytes <= PAGE && old_bytes <= PAGE;
-	p = (pages *)(void *)(small ? small_block : mapped_block)((assay_owned *)b, old_bytes,
-								  bytes);
-	if (!p) {
-		if (b)
-			assay_owned_return(&b->block);
-		assay_oom(bytes);
-	}
-	p->bytes = bytes;
-	if (b)
-		assay_owned_return(&p->block);
-	else
-		assay_own(&p->block);
-	return (char *)p + HEAD;
+	return (char *)owned_block((assay_owned *)b, HEAD + bytes) + HEAD;
 }
 
 void assay_pages_free(void *p)
@@ -305,7 +199,8 @@ void *assay_pages_on_disk(size_t bytes)
 		close(fd);
 	if (p == MAP_FAILED)
 		return NULL;
-	p->bytes = p->block.mapped = bytes;
+	p->block.bytes = bytes;
+	p->block.home = ASSAY_OF_SYSTEM;
 	p->on_disk = true;
 	assay_own(&p->block);
 	return (char *)p + HEAD;
@@ -325,10 +220,12 @@ static void copy_resting(char *to, char *from, size_t bytes)
 
 static void *grow_on_disk(void *old, size_t bytes)
 {
-	size_t old_bytes = head_of(old)->bytes - HEAD;
+	size_t old_bytes = head_of(old)->block.bytes - HEAD;
+	if (bytes <= old_bytes)
+		return old;
 	char *p = assay_pages_on_disk(bytes);
 	p = p ? p : assay_pages_grow(NULL, bytes);
-	copy_resting(p, old, old_bytes < bytes ? old_bytes : bytes);
+	copy_resting(p, old, old_bytes);
 	assay_pages_free(old);
 	return p;
 }
@@ -336,7 +233,7 @@ static void *grow_on_disk(void *old, size_t bytes)
 void *assay_pages_to_disk(void *p)
 {
 	pages *b = head_of(p);
-	size_t bytes = b ? b->bytes - HEAD : 0;
+	size_t bytes = b ? b->block.bytes - HEAD : 0;
 	char *moved = !b || b->on_disk ? NULL : assay_pages_on_disk(bytes);
 	if (!moved)
 		return p;
@@ -349,7 +246,7 @@ void assay_pages_rest(void *p, size_t from, size_t to)
 {
 	if (!p || !head_of(p)->on_disk)
 		return;
-	assert(to <= head_of(p)->bytes - HEAD);
+	assert(to <= head_of(p)->block.bytes - HEAD);
 	/* A look at a page brings in those around it, also those that rest already. */
 	uintptr_t head = (uintptr_t)head_of(p), first = (head + HEAD + from) / AROUND * AROUND;
 	first = first < head ? head : first;
@@ -378,25 +275,10 @@ void *assay_vec_grow(void *p, size_t *cap, size_t want, size_t width)
 		n = want;
 	if (n > SIZE_MAX / width)
 		assay_oom(SIZE_MAX);
-	if (n * width > PTRDIFF_MAX - 2 * HUGE)
-		assay_oom(n * width);
 	assay_owned *old = p ? (assay_owned *)p - 1 : NULL;
-	size_t bytes = sizeof *old + n * width, old_bytes = sizeof *old + *cap * width;
-	if (old)
-		assay_owned_leave(old);
-	assay_owned *b = bytes < HUGE ? realloc(old, bytes) : mapped_block(old, old_bytes, bytes);
-	if (!b) {
-		if (old)
-			assay_owned_return(old);
-		assay_oom(n * width);
-	}
-	b->mapped = bytes < HUGE ? 0 : bytes;
-	if (old)
-		assay_owned_return(b);
-	else
-		assay_own(b);
+	old = owned_block(old, sizeof *old + n * width);
 	*cap = n;
-	return b + 1;
+	return old + 1;
 }
 
 void assay_vec_release(void *p)

@@ -22,8 +22,8 @@ void assay_arena_free(assay_arena *a);
 /* Forget everything handed out but keep a block for the next use: cheap enough for every record. */
 void assay_arena_reset(assay_arena *a);
 
-/* A growable array backed by its own mapping: growth moves page tables, never bytes, and untouched
- * capacity costs no memory. Large ones ask for huge pages. */
+/* A growable array. Of large ones growth moves page tables, not bytes, and untouched capacity costs
+ * no memory. */
 void *assay_pages_grow(void *old, size_t new_bytes);
 void assay_pages_free(void *p);
 /* So many bytes, zeroed, in a file without a name below TMPDIR: only what is looked at takes
@@ -33,9 +33,6 @@ void *assay_pages_on_disk(size_t bytes);
 void *assay_pages_to_disk(void *p);
 /* These bytes, if they are on disk, are not looked at again soon. */
 void assay_pages_rest(void *p, size_t from, size_t to);
-/* mremap() to a place. Not libc's: MPI libraries put one of their own before it (UCX 1.13, of
- * Debian 12), which forgets the place and has pages moved to address 0. */
-void *assay_pages_move_to(void *to, void *from, size_t bytes, size_t new_bytes);
 /* It may stay when all else of a run goes. */
 void assay_pages_disown(void *p);
 

@@ -13,6 +13,7 @@
 
 #include <isa-l/crc.h>
 
+#include "base/blocks.h"
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/owner.h"

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/blocks.h"
 #include "base/err.h"
 #include "base/test.h"
 
@@ -41,10 +42,7 @@ static void free_blocks(assay_owner *owner)
 {
 	for (assay_owned *b = owner->first, *next; b; b = next) {
 		next = b->behind;
-		if (b->mapped)
-			munmap(b, b->mapped);
-		else
-			free(b);
+		assay_block_free(b);
 	}
 	owner->first = NULL;
 }

@@ -92,12 +92,7 @@ void assay_thread_join(assay_thread *t);
 /* Gives up as the thread did that was joined, if it did. */
 void assay_thread_fail_as(const assay_thread *t);
 
-/* What stands before memory that arena.c hands out. */
-typedef struct assay_owned {
-	struct assay_owned *before, *behind;
-	assay_owner *owner;
-	size_t mapped; /* bytes of a mapping; 0: of malloc */
-} assay_owned;
+typedef struct assay_owned assay_owned; /* a block of memory (base/blocks.h) */
 
 void assay_own(assay_owned *b); /* by the owner of the newest frame */
 void assay_disown(assay_owned *b);

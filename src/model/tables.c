@@ -155,6 +155,9 @@ static void **column(assay_tables *t, assay_table_id id, size_t c)
 	return (void **)(void *)((char *)t + info->at + info->col[c].at);
 }
 
+/* Rows: of most tables of a small trace, and of large ones. */
+enum { FEW_ROWS = 32, MANY_ROWS = 4096 };
+
 void assay_reserve(assay_tables *t, assay_table_id id, size_t more)
 {
 	assay_table_head *h = table_head(t, id);
@@ -163,21 +166,33 @@ void assay_reserve(assay_tables *t, assay_table_id id, size_t more)
 	if (more >= ASSAY_NO_ROW - h->n)
 		assay_give_up(ASSAY_LIMIT, "table %s has no room for more than %u rows",
 			      assay_table_infos[id].name, ASSAY_NO_ROW - 1);
-	enum {
-		FEW = 32,
-		MANY = 4096
-	}; /* rows: of most tables of a small trace, and of large ones */
-	size_t cap = !h->cap ? FEW : h->cap < MANY ? MANY : h->cap * 2;
+	size_t cap = !h->cap ? FEW_ROWS : h->cap < MANY_ROWS ? MANY_ROWS : h->cap * 2;
 	/* Who asks for many at once knows how many come. A huge page that is only begun is all
 	 * taken, so there is no more room than that. */
 	if (cap - h->n < more)
-		cap = (h->n + more + MANY - 1) / MANY * MANY;
+		cap = (h->n + more + MANY_ROWS - 1) / MANY_ROWS * MANY_ROWS;
 	for (size_t c = 0; c < assay_table_infos[id].cols; c++) {
 		void **col = column(t, id, c);
 		size_t width = assay_table_infos[id].col[c].width;
 		*col = assay_pages_grow(*col, cap * width);
 	}
 	h->cap = cap;
+}
+
+void assay_tables_fit(assay_tables *t)
+{
+	for (assay_table_id id = 0; id < ASSAY_T_COUNT; id++) {
+		assay_table_head *h = table_head(t, id);
+		if (!h->n || h->cap - h->n < MANY_ROWS)
+			continue;
+		for (size_t c = 0; c < assay_table_infos[id].cols; c++) {
+			void **col = column(t, id, c);
+			size_t width = assay_table_infos[id].col[c].width;
+			if (*col) /* it was not dropped */
+				*col = assay_pages_grow(*col, h->n * width);
+		}
+		h->cap = h->n;
+	}
 }
 
 void assay_table_to_disk(assay_tables *t, assay_table_id id, size_t more)

@@ -237,6 +237,8 @@ void assay_reserve(assay_tables *t, assay_table_id table, size_t more);
  * is room, and only what is looked at takes memory until it rests. */
 enum { ASSAY_LARGE_COLUMN = 64 << 10 };
 void assay_table_to_disk(assay_tables *t, assay_table_id table, size_t more);
+/* Room that was made for rows that did not come is given back. */
+void assay_tables_fit(assay_tables *t);
 /* Nothing of the tables that are there is looked at for a while. */
 void assay_tables_rest(const assay_tables *t);
 /* A walk over all rows of a table, the next of which is `row`: now and then those behind it rest,
