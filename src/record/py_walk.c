@@ -2,7 +2,6 @@
  * in a call of ours nothing of them changes, GIL or not. Other threads' through reads that
  * cannot fault. */
 #include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/uio.h>
 
@@ -75,6 +74,9 @@ bool assay_py_ends(const assay_py *py)
 	return load64(py->runtime + py->at.runtime_finalizing) != 0;
 }
 
+/* Before whatever is loaded after it. A macro, for it belongs to the function that it stands in. */
+#define LOAD_FIRST(at) __atomic_load_n((const uintptr_t *)(at), __ATOMIC_ACQUIRE)
+
 /* May a thread be walked? Not while another one takes the interpreter down. */
 static inline bool stands(const assay_py *py, uintptr_t ts)
 {
@@ -95,17 +97,16 @@ __attribute__((no_sanitize("address"))) static uintptr_t own_frame(const assay_p
 	size_t top_at = at->ts_cframe == ASSAY_PY_NONE ? at->ts_frame : at->ts_cframe;
 	if (!ts || !stands(py, ts))
 		return 0;
-	uintptr_t top = *(volatile const uintptr_t *)(ts + top_at);
-	uintptr_t interp = *(volatile const uintptr_t *)(ts + at->ts_interp);
-	uintptr_t thread = *(volatile const uintptr_t *)(ts + at->ts_thread);
-	atomic_thread_fence(memory_order_acquire);
+	uintptr_t top = LOAD_FIRST(ts + top_at);
+	uintptr_t interp = LOAD_FIRST(ts + at->ts_interp);
+	uintptr_t thread = LOAD_FIRST(ts + at->ts_thread);
 	if (!stands(py, ts) || thread != (uintptr_t)pthread_self() ||
 	    load64(py->runtime + at->runtime_interps) != interp ||
 	    load64(py->runtime + at->runtime_interps + MAIN) != interp)
 		return 0;
 	if (at->ts_cframe == ASSAY_PY_NONE || !top)
 		return top;
-	uintptr_t frame = *(volatile const uintptr_t *)(top + at->ts_frame); /* of a cframe */
+	uintptr_t frame = LOAD_FIRST(top + at->ts_frame); /* of a cframe */
 	return stands(py, ts) ? frame : 0;
 }
 
