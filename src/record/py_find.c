@@ -281,6 +281,11 @@ const assay_py *assay_py_find(const char **why, bool *later)
 				(void *(*)(void))function_of("PyGILState_GetThisThreadState"),
 			.holder = (void *(*)(void))function_of(holder)};
 	*later = !initialised || !initialised();
+	if (!initialised && symbol("PyPy_AtExit")) { /* its own has other names */
+		*later = false;
+		*why = "PyPy is not CPython";
+		return NULL;
+	}
 	if ((*why = !initialised ? "no Python" : *later ? "not-initialised" : NULL))
 		return NULL;
 	if ((*why = !py.runtime || !py.code_type || !py.string_type || !py.this_thread || !py.holder

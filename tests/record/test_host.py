@@ -359,6 +359,21 @@ def a_program_that_ends_at_once_is_recorded_whole(python):
         check_stacks(Recording(python, "shortest"))
 
 
+def of_pypy_it_is_told_why_there_are_no_stacks(_):
+    pypy = shutil.which("pypy3")
+    if not pypy:
+        raise Skip("PyPy is not installed")
+    where = tempfile.mkdtemp(dir=WORK)
+    program = "import ctypes; c = ctypes.CDLL('libcuda.so.1'); c.cuInit(0); c.fake_launch(13, b'k')"
+    subprocess.run([ASSAY, "record", "-q", "-o", where + "/run", "--", pypy, "-c", program], check=True, timeout=tap.PATIENCE,
+                   env=dict(os.environ, LD_LIBRARY_PATH=WORK))
+    c = Capture(glob.glob(where + "/run/*.asy")[0])
+    eq(([k["name"] and c.text(k["name"]) for k in c.rows["KERNEL"]], len(c.rows["STACK"])), (["k"], 0))
+    eq([c.text(m["value"]) for m in c.rows["META"] if c.text(m["key"]) == "stacks.none"], ["PyPy is not CPython"])
+    text = subprocess.run([ASSAY, "report", where + "/run", "--section", "trust"], check=True, capture_output=True, text=True).stdout
+    assert "Python stacks were not recorded: PyPy is not CPython" in " ".join(text.split()), text
+
+
 def with_two_interpreters_there_are_no_stacks(python):
     r = Recording(python, "second_interpreter")
     check_stacks(r)
@@ -495,7 +510,7 @@ TESTS = [without_proc_stacks_stay_and_the_run_says_what_is_missing, a_filter_of_
          stacks_of_greenlets_are_their_own,
          stacks_below_an_event_loop_that_switches_are_their_own, frames_that_switch_under_the_sampler_are_never_mixed_up,
          a_program_that_ends_at_once_is_recorded_whole, samples_are_what_py_spy_says,
-         with_two_interpreters_there_are_no_stacks, an_interpreter_that_came_and_went_does_no_harm,
+         of_pypy_it_is_told_why_there_are_no_stacks, with_two_interpreters_there_are_no_stacks, an_interpreter_that_came_and_went_does_no_harm,
          an_interpreter_started_again_has_its_own_stacks,
          the_report_names_cause_and_line_of_every_wait, an_event_loop_sleeps_or_waits_before_the_line_that_goes_on, stacks_are_what_the_interpreter_says, a_thread_with_a_small_stack_is_not_overrun, a_forked_child_ends_well_and_the_parents_stacks_are_right,
          threads_that_launch_while_python_ends_do_no_harm,
