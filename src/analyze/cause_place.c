@@ -146,9 +146,8 @@ static const char *line_words(assay_arena *a, const assay_run *run, uint32_t sta
 {
 	const assay_tables *t = &run->part.t;
 	uint32_t code = t->stack.code[stack];
-	return assay_printf(a, "%s:%d %s", assay_fmt_safe(a, assay_text(run, t->code.file[code])),
-			    t->stack.line[stack] > 0 ? t->stack.line[stack] : 0,
-			    assay_fmt_safe(a, assay_text(run, t->code.function[code])));
+	return assay_fmt_place(a, assay_text(run, t->code.file[code]), t->stack.line[stack],
+			       assay_text(run, t->code.function[code]));
 }
 
 const char *assay_cause_place_words(assay_arena *a, const assay_run *run,

@@ -176,8 +176,9 @@ static void find_late(assay_run *run, const assay_find_ctx *c)
 	f.text = assay_printf(c->scratch, "%s waits %s in collectives for %s",
 			      rank_words(run, c->scratch, t->device_time.source[at.device]),
 			      assay_share_words(c, at.all), late);
-	f.fact[0] = assay_printf(c->scratch, "meanwhile %s is at %s:%d %s", late, f.where.file,
-				 f.where.line, f.where.function);
+	f.fact[0] = assay_printf(c->scratch, "meanwhile %s is at %s", late,
+				 assay_fmt_place(c->scratch, assay_str_of(f.where.file),
+						 f.where.line, assay_str_of(f.where.function)));
 	put_under(c, &f);
 	assay_finding_add(c, &f);
 }

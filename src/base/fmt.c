@@ -63,6 +63,15 @@ const char *assay_fmt_safe(assay_arena *a, assay_str text)
 	return out;
 }
 
+const char *assay_fmt_place(assay_arena *a, assay_str file, int32_t line, assay_str function)
+{
+	char number[16] = "";
+	if (line > 0)
+		snprintf(number, sizeof number, ":%d", line);
+	return assay_printf(a, "%s%s %s", assay_fmt_safe(a, file), number,
+			    assay_fmt_safe(a, function));
+}
+
 /* Drops balanced <...> and (...), which hold what a table has no room for. A name that starts with
  * a bracket ("(anonymous namespace)::f", "<eval>") keeps it. */
 static size_t drop_brackets(char *s)
@@ -114,6 +123,16 @@ TEST(times_have_three_digits_and_a_unit)
 	CHECK(!strcmp(assay_fmt_bytes(b, 4.5036e21), "4503600000 TB"));
 	CHECK(!strcmp(assay_fmt_count(b, 1234567), "1,234,567"));
 	CHECK(!strcmp(assay_fmt_count(b, 12), "12"));
+	return 0;
+}
+
+TEST(a_place_has_its_line_when_that_is_known)
+{
+	assay_arena a = {0};
+	CHECK(!strcmp(assay_fmt_place(&a, ASSAY_S("a.py"), 7, ASSAY_S("f")), "a.py:7 f"));
+	CHECK(!strcmp(assay_fmt_place(&a, ASSAY_S("a.py"), 0, ASSAY_S("f")), "a.py f"));
+	CHECK(!strcmp(assay_fmt_place(&a, ASSAY_S("a.py"), -1, ASSAY_S("f")), "a.py f"));
+	assay_arena_free(&a);
 	return 0;
 }
 

@@ -22,5 +22,7 @@ static inline double assay_percent(int64_t part, int64_t whole) /* 0 of nothing 
 const char *assay_fmt_kernel(assay_arena *a, assay_str name, size_t width);
 /* Any text made safe for a terminal: control characters and invalid UTF-8 become '?'. */
 const char *assay_fmt_safe(assay_arena *a, assay_str text);
+/* "train.py:12 step"; without the number where the line is not known: 0 or less. All made safe. */
+const char *assay_fmt_place(assay_arena *a, assay_str file, int32_t line, assay_str function);
 
 #endif

@@ -84,6 +84,7 @@ bool assay_py_top(const assay_py *py, int pid, uintptr_t ts, uintptr_t *frame, u
 
 /* py_code.c: UTF-8, not terminated; the length, at most ASSAY_PY_TEXT. */
 size_t assay_py_text(const assay_py *py, assay_py_get *get, int pid, uintptr_t string, char *out);
+/* 0: it has none, or it is not known. */
 int32_t assay_py_line(const assay_py *py, assay_py_get *get, int pid, const assay_py_frame *f);
 /* Is it of a generator or coroutine, which only its caller keeps on a stack? */
 bool assay_py_is_called(const assay_py *py, assay_py_get *get, int pid, const assay_py_frame *f);

@@ -199,27 +199,6 @@ static int64_t offset_of(const assay_py *py, assay_py_get *get, int pid, const a
 	return py->minor == 10 ? 2 * index : index;
 }
 
-int32_t assay_py_line(const assay_py *py, assay_py_get *get, int pid, const assay_py_frame *f)
-{
-	int64_t offset = offset_of(py, get, pid, f), size;
-	uintptr_t bytes;
-	int32_t first;
-	table t = {.get = get, .pid = pid};
-	if (!get(pid, f->code + py->at.code_line, &first, sizeof first))
-		return 0;
-	if (offset < 0)
-		return first;
-	if (!get(pid, f->code + py->at.code_lines, &bytes, sizeof bytes) || !bytes ||
-	    !get(pid, bytes + py->at.object_size, &size, sizeof size) || size < 0)
-		return first;
-	t.at = bytes + py->at.bytes_data;
-	t.end = t.at + (uintptr_t)size;
-	int32_t line = py->minor == 9    ? by_steps(&t, first, offset)
-		       : py->minor == 10 ? by_ranges(&t, first, offset)
-					 : by_locations(&t, first, offset);
-	return t.bad ? 0 : line;
-}
-
 static bool has_type(const assay_py *py, assay_py_get *get, int pid, uintptr_t object,
 		     uintptr_t type)
 {
@@ -233,6 +212,40 @@ bool assay_py_is_called(const assay_py *py, assay_py_get *get, int pid, const as
 	int32_t flags = 0;
 	return get(pid, f->code + py->at.code_flags, &flags, sizeof flags) &&
 	       flags & (GENERATOR | COROUTINE | ASYNC_GENERATOR);
+}
+
+/* Of a function that Nuitka made machine code of the frame is said to be a generator's, which its
+ * code is not. The instruction there stands for nothing. */
+static bool is_compiled(const assay_py *py, assay_py_get *get, int pid, const assay_py_frame *f)
+{
+	enum { GENERATORS = 1 };
+	signed char owner = 0;
+	return py->at.frame_owner != ASSAY_PY_NONE && f->frame &&
+	       get(pid, f->frame + py->at.frame_owner, &owner, 1) && owner == GENERATORS &&
+	       !assay_py_is_called(py, get, pid, f);
+}
+
+int32_t assay_py_line(const assay_py *py, assay_py_get *get, int pid, const assay_py_frame *f)
+{
+	int64_t offset = offset_of(py, get, pid, f), size;
+	uintptr_t bytes;
+	int32_t first;
+	table t = {.get = get, .pid = pid};
+	if (is_compiled(py, get, pid, f))
+		return 0;
+	if (!get(pid, f->code + py->at.code_line, &first, sizeof first))
+		return 0;
+	if (offset < 0)
+		return first;
+	if (!get(pid, f->code + py->at.code_lines, &bytes, sizeof bytes) || !bytes ||
+	    !get(pid, bytes + py->at.object_size, &size, sizeof size) || size < 0)
+		return first;
+	t.at = bytes + py->at.bytes_data;
+	t.end = t.at + (uintptr_t)size;
+	int32_t line = py->minor == 9    ? by_steps(&t, first, offset)
+		       : py->minor == 10 ? by_ranges(&t, first, offset)
+					 : by_locations(&t, first, offset);
+	return t.bad ? 0 : line;
 }
 
 bool assay_py_is_code(const assay_py *py, assay_py_get *get, int pid, const assay_py_frame *f)

@@ -245,8 +245,8 @@ static const char *ask_interpreter(const assay_py *py, uintptr_t ts, const assay
 	if (!own)
 		return "layout-check frame";
 	void *code = code_of(own);
-	bool same = (uintptr_t)code == f->code &&
-		    line_of(own) == assay_py_line(py, assay_py_safely, 0, f);
+	int32_t line = assay_py_line(py, assay_py_safely, 0, f);
+	bool same = (uintptr_t)code == f->code && (!line || line_of(own) == line);
 	release(code);
 	return same ? NULL : "layout-check frame and line";
 }

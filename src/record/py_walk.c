@@ -360,6 +360,7 @@ static bool read_frame(const assay_py_layout *at, window *w, uintptr_t f, assay_
 		return true;
 	if (!read_window(w, f + at->frame_code, &out->code, sizeof out->code))
 		return false;
+	out->frame = f;
 	out->code &= ~(uintptr_t)at->frame_tags;
 	if (at->code_start != ASSAY_PY_NONE)
 		return read_window(w, f + at->frame_at, &out->at, sizeof out->at);

@@ -38,10 +38,9 @@ static const char *holder_words(assay_printout *p, uint32_t row)
 		assay_fmt_safe(&p->scratch, assay_str_file(assay_text(p->run, h->file[row])));
 	const char *words = *op ? op : "not known";
 	if (*file)
-		words = assay_printf(
-			&p->scratch, "%s%s%s:%d %s", *op ? op : "", *op ? " at " : "", file,
-			h->line[row],
-			assay_fmt_safe(&p->scratch, assay_text(p->run, h->function[row])));
+		words = assay_printf(&p->scratch, "%s%s%s", op, *op ? " at " : "",
+				     assay_fmt_place(&p->scratch, assay_str_of(file), h->line[row],
+						     assay_text(p->run, h->function[row])));
 	if (h->range[row])
 		words = assay_printf(
 			&p->scratch, "%s, in %s", words,

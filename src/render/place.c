@@ -1,5 +1,6 @@
 #include "render/place.h"
 
+#include "base/fmt.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 
@@ -41,11 +42,8 @@ const char *assay_place_text(assay_arena *a, const assay_run *run, uint32_t stac
 	if (stack == ASSAY_NO_ROW)
 		return "";
 	uint32_t code = t->stack.code[stack];
-	assay_str file = assay_str_file(assay_text(run, t->code.file[code]));
-	assay_str function = assay_text(run, t->code.function[code]);
-	return assay_printf(a, "%.*s:%d %.*s", (int)file.n, file.p,
-			    t->stack.line[stack] > 0 ? t->stack.line[stack] : 0, (int)function.n,
-			    function.p);
+	return assay_fmt_place(a, assay_str_file(assay_text(run, t->code.file[code])),
+			       t->stack.line[stack], assay_text(run, t->code.function[code]));
 }
 
 TEST(a_place_is_shown_without_folders)

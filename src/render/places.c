@@ -139,8 +139,8 @@ static const char *name_of(places *x, uint32_t row)
 	assay_str file = assay_text(x->run, t->code.file[code]);
 	const char *function = assay_fmt_safe(a, assay_text(x->run, t->code.function[code]));
 	if (x->by == BY_LINE)
-		return assay_printf(a, "%s:%d %s", assay_fmt_safe(a, file),
-				    t->stack.line[row] > 0 ? t->stack.line[row] : 0, function);
+		return assay_fmt_place(a, file, t->stack.line[row],
+				       assay_text(x->run, t->code.function[code]));
 	if (x->by == BY_FUNCTION)
 		return assay_printf(a, "%s %s", assay_fmt_safe(a, file), function);
 	return assay_fmt_safe(a, x->by == BY_MODULE ? module_of(file) : file);

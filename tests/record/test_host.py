@@ -359,6 +359,13 @@ def a_program_that_ends_at_once_is_recorded_whole(python):
         check_stacks(Recording(python, "shortest"))
 
 
+def functions_compiled_to_machine_code_have_no_line(python):
+    ask = "import sys, sysconfig; sys.exit(sys.version_info < (3, 12) or bool(sysconfig.get_config_var('Py_GIL_DISABLED')))"
+    if subprocess.run([python, "-c", ask]).returncode:
+        raise Skip("their frames are others")
+    check_stacks(Recording(python, "compiled"))
+
+
 def of_pypy_it_is_told_why_there_are_no_stacks(_):
     pypy = shutil.which("pypy3")
     if not pypy:
@@ -510,7 +517,7 @@ TESTS = [without_proc_stacks_stay_and_the_run_says_what_is_missing, a_filter_of_
          stacks_of_greenlets_are_their_own,
          stacks_below_an_event_loop_that_switches_are_their_own, frames_that_switch_under_the_sampler_are_never_mixed_up,
          a_program_that_ends_at_once_is_recorded_whole, samples_are_what_py_spy_says,
-         of_pypy_it_is_told_why_there_are_no_stacks, with_two_interpreters_there_are_no_stacks, an_interpreter_that_came_and_went_does_no_harm,
+         functions_compiled_to_machine_code_have_no_line, of_pypy_it_is_told_why_there_are_no_stacks, with_two_interpreters_there_are_no_stacks, an_interpreter_that_came_and_went_does_no_harm,
          an_interpreter_started_again_has_its_own_stacks,
          the_report_names_cause_and_line_of_every_wait, an_event_loop_sleeps_or_waits_before_the_line_that_goes_on, stacks_are_what_the_interpreter_says, a_thread_with_a_small_stack_is_not_overrun, a_forked_child_ends_well_and_the_parents_stacks_are_right,
          threads_that_launch_while_python_ends_do_no_harm,
