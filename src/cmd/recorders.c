@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/str.h"
@@ -16,15 +17,22 @@ const record_recorder *const assay_recorders[ASSAY_RECORDERS] = {
 	&assay_recorder_rocm,
 };
 
+/* Also where there is no /proc. */
+static bool find_self(char exe[PATH_MAX])
+{
+	ssize_t n = readlink("/proc/self/exe", exe, PATH_MAX - 1);
+	if (n > 0)
+		exe[n] = 0;
+	return n > 0 || realpath((const char *)getauxval(AT_EXECFN), exe);
+}
+
 /* Beside the program (build folder), or in ../lib/assay (installed). */
 static const char *find_library(assay_arena *a, const char *name)
 {
 	static const char *const places[] = {"%s/%s", "%s/../lib/assay/%s"};
 	char exe[PATH_MAX], path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-	if (n <= 0)
+	if (!find_self(exe))
 		return NULL;
-	exe[n] = 0;
 	*strrchr(exe, '/') = 0;
 	for (size_t i = 0; i < ASSAY_COUNT_OF(places); i++)
 		if (realpath(assay_printf(a, places[i], exe, name), path))

@@ -394,6 +394,18 @@ def a_program_that_may_start_no_thread_is_named():
 
 
 @test
+def a_place_without_proc_is_recorded_in():
+    bare = ["unshare", "--mount", "sh", "-c", 'umount -l /proc && exec "$@"', "sh"]
+    if not shutil.which("unshare") or subprocess.run([*bare, "true"], capture_output=True).returncode:
+        raise Skip("this place does not let us unmount /proc")
+    run = os.path.join(WORK, "no-proc")
+    p = subprocess.run([*bare, ASSAY, "record", "-o", run, "--telemetry", "off", "--", build_ways(), "threads"], env=dict(os.environ, LD_LIBRARY_PATH=FAKE),
+                       capture_output=True, text=True, timeout=PATIENCE)
+    eq((p.stdout, p.returncode, len(one(run).rows["KERNEL"])), ("started: 0\nwent on\n", 7, 840))
+    assert "nothing was lost" in p.stderr, p.stderr
+
+
+@test
 def output_that_nobody_reads_holds_up_no_recording():
     run = os.path.join(WORK, "unread")
     p = subprocess.Popen([ASSAY, "record", "-o", run, "--telemetry", "off", "--", build_ways(), "writes"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
