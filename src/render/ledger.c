@@ -29,11 +29,13 @@ typedef struct loss {
 static loss sum_of(const assay_ledger_table *l, assay_sid kind, uint8_t cause)
 {
 	loss sum = {0};
+	uint32_t last = ASSAY_NO_ROW; /* several kinds of records have one name */
 	for (size_t i = 0; i < l->n; i++)
 		if (l->cause[i] == cause && l->kind[i] == kind) {
 			sum.dropped += l->dropped[i];
 			sum.unknown += l->unknown[i];
-			sum.processes++;
+			sum.processes += l->source[i] != last;
+			last = l->source[i];
 		}
 	return sum;
 }
@@ -157,7 +159,8 @@ TEST(losses_are_summed_by_kind_and_cause)
 	add_loss(run, "kernel", ASSAY_LOSS_NONE, 7, 0);
 	add_loss(run, "copy", ASSAY_LOSS_RING, 1, 0);
 	add_loss(run, "kernel", ASSAY_LOSS_VENDOR, 8, 0);
-	add_loss(run, NULL, ASSAY_LOSS_MISSING, 2, 0);
+	add_loss(run, NULL, ASSAY_LOSS_MISSING, 1, 0);
+	add_loss(run, NULL, ASSAY_LOSS_MISSING, 1, 0);
 	add_loss(run, NULL, ASSAY_LOSS_NOT_KEPT, 6, 0);
 	add_source(run, ASSAY_TRAIT_FOLDER, ASSAY_PROOF_OPEN);
 	add_loss(run, "kernel", ASSAY_LOSS_RING, 4, 0);
