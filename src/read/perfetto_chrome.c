@@ -145,7 +145,7 @@ static void read_text(perfetto *x, assay_str message)
 {
 	assay_proto c = assay_proto_on(message);
 	for (assay_field f; assay_proto_next(&c, &f);)
-		if (f.number == JSON_DATA && f.wire == ASSAY_WIRE_BYTES) {
+		if (f.number == JSON_DATA && f.wire == ASSAY_WIRE_BYTES && f.bytes.n) {
 			assay_vec_reserve(&x->chrome_text, x->chrome_text.n + f.bytes.n);
 			memcpy(x->chrome_text.p + x->chrome_text.n, f.bytes.p, f.bytes.n);
 			x->chrome_text.n += f.bytes.n;
@@ -235,7 +235,7 @@ TEST(events_of_chrome_are_read_from_packets)
 TEST(json_of_chrome_is_read_from_packets)
 {
 	static const char *const chunks[] = {
-		"[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2,",
+		"", "[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":2,",
 		"\"pid\":1,\"tid\":1},{\"ph\":\"X\",\"name\":\"b\",\"ts\":4,\"dur\":2,\"pid\":1,\"tid\":1}]"};
 	assay_protow bundle = {0};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(chunks); i++) {
