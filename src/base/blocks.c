@@ -27,7 +27,7 @@
 #endif
 #endif
 
-enum { PAGE = ASSAY_PAGE, HUGE = ASSAY_HUGE_PAGE, CHUNK = 8 * HUGE };
+enum { PAGE = ASSAY_PAGE, HUGE = ASSAY_HUGE_PAGE, CHUNK = 4 * HUGE };
 
 static size_t whole(size_t bytes, size_t of)
 {
@@ -105,8 +105,8 @@ static assay_owned *move_mapping(assay_owned *old, size_t bytes)
 /* A chunk begins at a multiple of its size and is all blocks, one behind the other. Free ones stand
  * in lists by size: four from each power of two to the next. Room that nobody touched costs memory
  * here, and none in a mapping: more chunks than these save little time where there is much. */
-enum { CHUNKS_MOST = 3 };
-enum { UNIT = 64, CHUNK_UNITS = CHUNK / UNIT, LEAST = PAGE / UNIT, LEAST_LOG = 6, SIZES = 4 * 13 };
+enum { CHUNKS_MOST = 4 };
+enum { UNIT = 64, CHUNK_UNITS = CHUNK / UNIT, LEAST = PAGE / UNIT, LEAST_LOG = 6, SIZES = 4 * 12 };
 static_assert(1 << LEAST_LOG == LEAST && CHUNK_UNITS >> LEAST_LOG == 1 << (SIZES / 4 - 1),
 	      "a list for every size");
 static_assert(SIZES <= 64, "a bit for every list");
