@@ -4,6 +4,7 @@
 
 #include "base/sort.h"
 #include "resolve/resolve.h"
+#include "resolve/waits_homes.h"
 #include "resolve/waits_barriers.h"
 #include "resolve/waits_ends.h"
 
@@ -213,7 +214,7 @@ static void name_stream_of_work(waits *w, uint32_t i)
 	if (t->producer_gpu[i] == ASSAY_NO_ROW ||
 	    (t->kind[i] != ASSAY_WAIT_STREAM_SYNC && t->kind[i] != ASSAY_WAIT_DEVICE_SYNC))
 		return;
-	uint32_t track = w->t->gpu.track[t->producer_gpu[i]];
+	uint32_t track = waits_home_of(w, t->producer_gpu[i]);
 	if (track == t->producer[i])
 		return;
 	t->producer[i] = track;

@@ -38,7 +38,8 @@ static bool is_everywhere(const waits *w, assay_call call, uint32_t h)
 		&w->gpus, assay_corr_key(waits_host_source(w, h), assay_call_corr(w->t, h)));
 	if (call.flags & ASSAY_REC_EVERYWHERE || g == ASSAY_NO_ROW)
 		return call.flags & ASSAY_REC_EVERYWHERE;
-	return !(call.takes & ASSAY_CALL_ASYNC_COPY) && waits_may_be_between(w, g);
+	return !(call.takes & (ASSAY_CALL_ASYNC_COPY | ASSAY_CALL_STREAM)) &&
+	       waits_may_be_between(w, g);
 }
 
 /* A record of nobody knows which event: no event's last record is certain from here on. */

@@ -273,10 +273,10 @@ def peer_copy():
     return t, t.until("EventSynchronize", 324, event=A), "likely", "unseen_work", k
 
 
-def turn(name, **args):
+def turn(name, form="capture_cuda", **args):
     """A stream of the other device has nothing of its own behind the copy."""
-    t = Trace("capture_cuda", devices=2)
-    t.cuda = True
+    t = Trace(form, devices=2)
+    t.cuda = "cuda" in form
     other = t.stream(device=1, made=True)
     t.call("SetDevice", deviceId=1)
     k = t.launch(other, 150, 160)
@@ -297,6 +297,12 @@ def peer_copy_of_blocks():
 def copy_between_devices():
     t, sync, k = turn("Memcpy", kind=3)
     return t, sync, "likely", "unseen_work", k
+
+
+@line("A copy that names its stream is in turn with that alone.")
+def copy_of_stream():
+    t, sync, k = turn("MemcpyWithStream", "capture_hip", kind=3)
+    return t, sync, "exact", None, k
 
 
 @line("in turn with all streams of both, whatever the name of its call")
