@@ -93,7 +93,7 @@ static void find_threads(contest *c, const waits *w)
 {
 	for (size_t i = 0; i < w->recs.n; i++) {
 		const assay_sweep_rec *r = &w->recs.p[i];
-		if (!takes_part(r))
+		if (!takes_part(r) || r->thread == ASSAY_NO_ROW)
 			continue;
 		uint32_t *one = assay_map_at(&c->one, r->scope);
 		*one = *one == ASSAY_MAP_ABSENT || *one == r->thread ? r->thread : WAITS_SEVERAL;
@@ -213,8 +213,8 @@ static void find_meetings(contest *c, const waits *w)
 /* Of a call that was not recorded only its place in the order is known. */
 static bool is_timeless(const contest *c, const assay_sweep_rec *r)
 {
-	return r->op == ASSAY_OP_RECORD && r->thread == ASSAY_NO_ROW &&
-	       assay_map_get(&c->one, r->scope) == WAITS_SEVERAL;
+	return (r->op == ASSAY_OP_RECORD || r->op == ASSAY_OP_LAUNCH) &&
+	       r->thread == ASSAY_NO_ROW && assay_map_get(&c->one, r->scope) == WAITS_SEVERAL;
 }
 
 void waits_find_races(waits *w)

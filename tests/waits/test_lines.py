@@ -644,6 +644,29 @@ def calls_at_once():
     return t, t.sync(s, 405, at=160, thread=1), "likely", "calls_at_once", k
 
 
+def launch_lost(thread):
+    t = Trace()
+    s = t.stream(made=True)
+    t.launch(s, 115, 118)
+    t.launch(t.stream(made=True), 135, 140, thread=thread)
+    t.lose()
+    k = t.corr
+    t.work(s, 150, 400, k)
+    return t, t.sync(s, 405), k
+
+
+@line("Work whose call was lost may be such a one where several threads make calls.")
+def lost_at_once():
+    t, sync, k = launch_lost(1)
+    return t, sync, "likely", "calls_at_once", k
+
+
+@line("Work whose call was lost may be such a one where several threads make calls.")
+def lost_before():
+    t, sync, k = launch_lost(0)
+    return t, sync, "exact", None, k
+
+
 @line("a wait of a thread has looked 20 us after it began")
 def looked_before():
     t = Trace()
