@@ -414,7 +414,7 @@ TEST(what_is_free_joins_what_is_free_beside_it)
 			return 0; /* others left gaps */
 	assay_block_free(b[0]);
 	assay_block_free(b[2]);
-	CHECK(b[0]->room < CHUNK_UNITS / 4 && b[0]->home == ASSAY_OF_NOBODY);
+	CHECK(b[0]->home == ASSAY_OF_NOBODY && b[2]->home == ASSAY_OF_NOBODY);
 	assay_block_free(b[1]);
 	CHECK_EQ(b[3]->room_before, b[0]->room);
 	CHECK(b[0]->room >= 3 * units_of(HUGE - 1));
