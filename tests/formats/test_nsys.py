@@ -263,6 +263,13 @@ VARIANTS = {
                            "ALTER TABLE CUPTI_ACTIVITY_KIND_RUNTIME ADD COLUMN name TEXT", set()),
     "a table without rowids": ("CREATE TABLE s2(id INTEGER PRIMARY KEY, value) WITHOUT ROWID; INSERT INTO s2 SELECT * FROM StringIds;"
                                "DROP TABLE StringIds; ALTER TABLE s2 RENAME TO StringIds", set()),
+    "3.28: ranges with a primary key behind all else": (
+        f"CREATE TABLE n2({TABLES['NVTX_EVENTS']}, eventId INTEGER PRIMARY KEY); INSERT INTO n2 SELECT *, rowid + 7 FROM NVTX_EVENTS ORDER BY rowid;"
+        "DROP TABLE NVTX_EVENTS; ALTER TABLE n2 RENAME TO NVTX_EVENTS", set()),
+    "a view in place of a table": ("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME TO k2; CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS SELECT * FROM k2", set()),
+    "pages of 64 KiB": ("PRAGMA page_size = 65536; VACUUM", set()),
+    "pages of 512 bytes": ("PRAGMA page_size = 512; VACUUM", set()),
+    "a header that says there may be a log": ("PRAGMA journal_mode = WAL", set()),
     "a range that never ends": ("UPDATE NVTX_EVENTS SET end = NULL WHERE eventType = 60", {"ranges"}),
     "text where numbers belong": ("UPDATE CUPTI_ACTIVITY_KIND_MEMSET SET start = 'x'", {"memsets"}),
     "contexts of nobody knows which device": ("UPDATE TARGET_INFO_CUDA_CONTEXT_INFO SET deviceId = NULL WHERE contextId > 1",
