@@ -133,6 +133,20 @@ static void read_rings(capture *c, int rings)
 	close(rings);
 }
 
+/* With what is still in memory. What that gives to the file meanwhile is there twice, when the file
+ * is read behind it, all of it: its begin was read before, when it was looked at. */
+static void read_living(capture *c, assay_input *in)
+{
+	assay_err err = {0};
+	int rings = assay_capture_peek(assay_input_path(in));
+	assay_input *now = assay_input_open(assay_input_path(in), &err);
+	read_chunks(c, now ? now : in);
+	if (now)
+		assay_input_close(now);
+	if (rings >= 0)
+		read_rings(c, rings);
+}
+
 static bool capture_read(assay_run *run, assay_input *in, assay_err *err)
 {
 	capture c = {.run = run,
@@ -147,10 +161,10 @@ static bool capture_read(assay_run *run, assay_input *in, assay_err *err)
 		     .first_open_call = (uint32_t)run->part.t.open_call.n,
 		     .first_sync = (uint32_t)run->part.t.sync.n,
 		     .first_alloc = (uint32_t)run->part.t.alloc.n};
-	int rings = run->open_ends ? assay_capture_peek(assay_input_path(in)) : -1;
-	read_chunks(&c, in);
-	if (rings >= 0)
-		read_rings(&c, rings);
+	if (run->open_ends)
+		read_living(&c, in);
+	else
+		read_chunks(&c, in);
 	finish(&c);
 	bool ok = c.next_seq > 0;
 	free_capture(&c);

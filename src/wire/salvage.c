@@ -204,21 +204,13 @@ static void salvage_opens(salvage *s, int64_t since)
 	munmap(o, sizeof *o);
 }
 
-/* The chunks of a flight recorder, older than what the rings hold. A process that goes on may drop
- * some meanwhile: then there is a chunk where its tail is now. */
-static void salvage_kept(salvage *s)
+/* The chunks of a flight recorder between two positions. A process that goes on may drop some
+ * meanwhile: then there is a chunk where its tail is now. */
+static void salvage_chunks(salvage *s, uint64_t pos, uint64_t head)
 {
-	const assay_ring_file *f = s->file;
-	assay_wire_switch gap[2];
-	uint64_t head = atomic_load(&f->keep_head);
-	size_t n = assay_keep_gap(f, gap);
-	if (n && append(s, (assay_wire_chunk){0}, gap, n * sizeof *gap)) {
-		assay_ring_count(s->file, (const char *)gap, n * sizeof *gap);
-		salvage_opens(s, gap[0].time);
-	}
-	for (uint64_t pos = atomic_load(&f->keep_tail), tail = pos; pos < head;) {
+	for (uint64_t tail = pos; pos < head;) {
 		assay_wire_chunk c;
-		if (!assay_keep_read(s->ring, f, pos, &c, s->data, s->bytes)) {
+		if (!assay_keep_read(s->ring, s->file, pos, &c, s->data, s->bytes)) {
 			read_at(s->ring, (char *)&tail, sizeof tail,
 				offsetof(assay_ring_file, keep_tail));
 			if (tail <= pos)
@@ -230,6 +222,28 @@ static void salvage_kept(salvage *s)
 		*(append(s, c, s->data, c.bytes) ? &s->out->records : &s->out->lost) += count;
 		pos += sizeof c + c.bytes;
 	}
+}
+
+/* What a flight recorder kept is older than what the rings hold. */
+static void salvage_kept(salvage *s)
+{
+	const assay_ring_file *f = s->file;
+	assay_wire_switch gap[2];
+	size_t n = assay_keep_gap(f, gap);
+	if (n && append(s, (assay_wire_chunk){0}, gap, n * sizeof *gap)) {
+		assay_ring_count(s->file, (const char *)gap, n * sizeof *gap);
+		salvage_opens(s, gap[0].time);
+	}
+	salvage_chunks(s, atomic_load(&f->keep_tail), atomic_load(&f->keep_head));
+}
+
+/* A process that goes on may have moved records from its rings to what it keeps between our looks
+ * at the one and the other. */
+static void salvage_moved(salvage *s)
+{
+	uint64_t head = atomic_load(&s->file->keep_head), now = head;
+	read_at(s->ring, (char *)&now, sizeof now, offsetof(assay_ring_file, keep_head));
+	salvage_chunks(s, head, now);
 }
 
 /* What the process would have told at its end. While records are left in the rings it is not told,
@@ -310,6 +324,8 @@ static void salvage_all(salvage *s)
 			salvage_ring(s, &f->ring[i], assay_ring_at(i, f->ring_bytes),
 				     f->ring_bytes);
 	}
+	if (s->live && f->keep_bytes)
+		salvage_moved(s);
 	if (!s->out->lost)
 		append_last_words(s);
 }
