@@ -170,6 +170,16 @@ static void set_room(assay_owned *b, uint32_t room)
 		next->room_before = room;
 }
 
+/* No two free blocks lie beside each other: else a chunk would not be seen to be free. */
+static void join_next(assay_owned *b)
+{
+	assay_owned *next = next_in_chunk(b);
+	if (!next || next->home != ASSAY_OF_NOBODY)
+		return;
+	delist(next);
+	set_room(b, b->room + next->room);
+}
+
 /* What it does not need is free again. */
 static void trim(assay_owned *b, uint32_t room)
 {
@@ -179,6 +189,7 @@ static void trim(assay_owned *b, uint32_t room)
 	set_room(b, room);
 	assay_owned *free = next_in_chunk(b);
 	set_room(free, rest);
+	join_next(free);
 	enlist(free);
 }
 
@@ -218,12 +229,9 @@ static bool refit(assay_owned *b, size_t bytes)
 {
 	uint32_t room = units_of(bytes);
 	pthread_mutex_lock(&pool.lock);
-	assay_owned *next = next_in_chunk(b);
-	if (b->room < room && next && next->home == ASSAY_OF_NOBODY &&
-	    b->room + next->room >= room) {
-		delist(next);
-		set_room(b, b->room + next->room);
-	}
+	const assay_owned *next = next_in_chunk(b);
+	if (b->room < room && next && b->room + next->room >= room)
+		join_next(b);
 	bool fits = b->room >= room;
 	if (fits)
 		trim(b, room);
@@ -234,11 +242,7 @@ static bool refit(assay_owned *b, size_t bytes)
 static void give_back(assay_owned *b)
 {
 	pthread_mutex_lock(&pool.lock);
-	assay_owned *next = next_in_chunk(b);
-	if (next && next->home == ASSAY_OF_NOBODY) {
-		delist(next);
-		set_room(b, b->room + next->room);
-	}
+	join_next(b);
 	assay_owned *before = (assay_owned *)((uintptr_t)b - (size_t)b->room_before * UNIT);
 	if (b->room_before && before->home == ASSAY_OF_NOBODY) {
 		delist(before);
@@ -419,5 +423,26 @@ TEST(what_is_free_joins_what_is_free_beside_it)
 	CHECK_EQ(b[3]->room_before, b[0]->room);
 	CHECK(b[0]->room >= 3 * units_of(HUGE - 1));
 	assay_block_free(b[3]);
+	return 0;
+}
+
+TEST(what_a_block_no_longer_needs_joins_what_is_free_behind_it)
+{
+	enum { LARGE = HUGE - UNIT, SMALL = HUGE / 4 };
+	if (home_of(PAGE) == ASSAY_OF_MALLOC)
+		return 0;
+	assay_owned *b[3];
+	for (int i = 0; i < 3; i++)
+		CHECK((b[i] = assay_block_grow(NULL, LARGE)) != NULL);
+	if (next_in_chunk(b[0]) != b[1] || next_in_chunk(b[1]) != b[2])
+		return 0; /* others left gaps */
+	assay_block_free(b[1]);
+	CHECK(assay_block_grow(b[0], SMALL) == b[0]);
+	const assay_owned *free = next_in_chunk(b[0]);
+	CHECK(free->home == ASSAY_OF_NOBODY && next_in_chunk(free) == b[2]);
+	CHECK_EQ(free->room, 2 * units_of(LARGE) - units_of(SMALL));
+	assay_block_free(b[0]);
+	CHECK(b[2]->room_before >= 2 * units_of(LARGE));
+	assay_block_free(b[2]);
 	return 0;
 }
