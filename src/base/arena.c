@@ -20,11 +20,6 @@ enum { BLOCK = 64 << 10, FIRST_BLOCK = 4 << 10, ALIGN = 16, HEAD = 64 };
 enum { PAGE = ASSAY_PAGE, HUGE = ASSAY_HUGE_PAGE };
 enum { AROUND = 64 << 10 }; /* what Linux maps of a file when one of its pages is looked at */
 
-static size_t whole(size_t bytes, size_t of)
-{
-	return (bytes + of - 1) / of * of;
-}
-
 /* A new block of the newest frame's owner, or one of its blocks with so many bytes. */
 static assay_owned *owned_block(assay_owned *old, size_t bytes)
 {
@@ -65,7 +60,7 @@ static struct arena_block *new_block(size_t bytes, size_t least)
 {
 	struct arena_block *b;
 	size_t size = sizeof *b + (bytes > least ? bytes : least);
-	size = size < HUGE / 2 ? size : whole(size, HUGE);
+	size = size < HUGE / 2 ? size : assay_whole(size, HUGE);
 	b = (struct arena_block *)(void *)owned_block(NULL, size);
 	b->size = size - sizeof *b;
 	return b;
@@ -75,7 +70,7 @@ void *assay_alloc(assay_arena *a, size_t bytes)
 {
 	if (bytes > PTRDIFF_MAX - 2 * HUGE)
 		assay_oom(bytes);
-	bytes = whole(bytes, ALIGN);
+	bytes = assay_whole(bytes, ALIGN);
 	struct arena_block *b = a->head;
 	if (!b || b->size - b->used < bytes) {
 		b = new_block(bytes, b ? BLOCK : FIRST_BLOCK);
@@ -273,8 +268,8 @@ void *assay_vec_grow(void *p, size_t *cap, size_t want, size_t width)
 	size_t n = *cap ? *cap * 2 : 16;
 	if (n < want)
 		n = want;
-	if (n > SIZE_MAX / width)
-		assay_oom(SIZE_MAX);
+	if (n > (PTRDIFF_MAX - 2 * HUGE) / width)
+		assay_oom(n > SIZE_MAX / width ? SIZE_MAX : n * width);
 	assay_owned *old = p ? (assay_owned *)p - 1 : NULL;
 	old = owned_block(old, sizeof *old + n * width);
 	*cap = n;
@@ -425,5 +420,23 @@ TEST(large_blocks_begin_at_a_huge_page_and_keep_their_contents)
 	assay_arena_free(&a);
 	assay_pages_free(column);
 	assay_vec_free(&v);
+	return 0;
+}
+
+static void ask_for_all(void *arg)
+{
+	assay_vec(uint64_t) v = {0};
+	assay_vec_reserve(&v, *(const size_t *)arg);
+	assay_vec_free(&v);
+}
+
+TEST(a_vector_of_more_bytes_than_there_are_is_refused)
+{
+	static size_t wants[] = {SIZE_MAX / sizeof(uint64_t), SIZE_MAX / sizeof(uint64_t) + 1,
+				 PTRDIFF_MAX / sizeof(uint64_t), SIZE_MAX};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(wants); i++) {
+		assay_err err = {0};
+		CHECK(!assay_try(ask_for_all, &wants[i], &err) && err.text[0]);
+	}
 	return 0;
 }

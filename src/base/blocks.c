@@ -29,11 +29,6 @@
 
 enum { PAGE = ASSAY_PAGE, HUGE = ASSAY_HUGE_PAGE, CHUNK = 4 * HUGE };
 
-static size_t whole(size_t bytes, size_t of)
-{
-	return (bytes + of - 1) / of * of;
-}
-
 /* At best. */
 static int home_of(size_t bytes)
 {
@@ -55,11 +50,12 @@ static void *map_anywhere(size_t bytes)
 /* Of huge pages, at a multiple of their size; failure to get them changes nothing. */
 static void *map_at(size_t bytes, size_t multiple)
 {
-	size_t room = whole(bytes, PAGE) + multiple;
+	size_t room = assay_whole(bytes, PAGE) + multiple;
 	char *p = map_anywhere(room);
 	if (p == MAP_FAILED)
 		return p;
-	size_t before = whole((uintptr_t)p, multiple) - (uintptr_t)p, behind = multiple - before;
+	size_t before = assay_whole((uintptr_t)p, multiple) - (uintptr_t)p,
+	       behind = multiple - before;
 	if (before)
 		munmap(p, before);
 	if (behind)
@@ -206,7 +202,7 @@ static assay_owned *new_chunk(void)
 
 static uint32_t units_of(size_t bytes)
 {
-	return (uint32_t)(whole(bytes, UNIT) / UNIT);
+	return (uint32_t)(assay_whole(bytes, UNIT) / UNIT);
 }
 
 static assay_owned *cut(size_t bytes)

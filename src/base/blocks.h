@@ -10,6 +10,12 @@
 
 enum { ASSAY_PAGE = 4096, ASSAY_HUGE_PAGE = 2 << 20 };
 
+/* So many bytes, or the next multiple. */
+static inline size_t assay_whole(size_t bytes, size_t of)
+{
+	return (bytes + of - 1) / of * of;
+}
+
 /* What stands before memory that arena.c hands out. */
 struct assay_owned {
 	_Alignas(16) struct assay_owned *before; /* of its owner's */
