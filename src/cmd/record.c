@@ -419,7 +419,7 @@ static int finish(recording *r, const struct args *a)
 	r->stop_boot = assay_clock(CLOCK_BOOTTIME);
 	if (a->a.telemetry_file && !take_file(r, a->a.telemetry_file, &err))
 		assay_cmd_error(&err);
-	assay_children_without_room(r);
+	assay_children_not_begun(r);
 	assay_run *run = assay_record_read(r);
 	assay_waits(run);
 	assay_check_failures(run);

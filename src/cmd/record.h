@@ -74,9 +74,9 @@ record_children *assay_children_start(assay_arena *a, pid_t command);
 /* Those that were found and left no trace in `dir`, and how many; they live as long as assay. Call
  * it before salvage, which writes traces. */
 size_t assay_children_stop(record_children *c, const char *dir, const assay_unrecorded **out);
-/* Processes that found no room for their rings left an empty capture, which goes: they are among
- * the unrecorded. After salvage. */
-void assay_children_without_room(recording *r);
+/* Processes that found no room for their rings, or ended before they had made them, left an empty
+ * capture, which goes: they are among the unrecorded. After salvage. */
+void assay_children_not_begun(recording *r);
 
 /* TIME, BYTES or both with a comma between; false: it is neither. NULL: all is kept. */
 bool assay_record_keep(const char *text, record_keep *out);

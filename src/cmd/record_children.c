@@ -471,8 +471,8 @@ size_t assay_children_stop(record_children *c, const char *dir, const assay_unre
 	return kept;
 }
 
-/* The process whose capture that would be, if it is empty; 0: none. */
-static pid_t empty_capture(int dir, const char *name)
+/* The process whose capture that would be, if it is empty, and why it is; 0: none. */
+static pid_t empty_capture(int dir, const char *name, assay_unrecorded_why *why)
 {
 	struct stat st;
 	const char *at = strrchr(name, '-');
@@ -480,11 +480,12 @@ static pid_t empty_capture(int dir, const char *name)
 	if (!ours || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode) ||
 	    st.st_size)
 		return 0;
+	*why = st.st_mode & S_IWUSR ? ASSAY_UNRECORDED_START : ASSAY_UNRECORDED_ROOM;
 	return (pid_t)strtol(at + 1, NULL, 10);
 }
 
 /* It may have tried more than once. */
-static void add_without_room(recording *r, pid_t pid)
+static void add_not_begun(recording *r, pid_t pid, assay_unrecorded_why why)
 {
 	size_t n = r->end.unrecorded_n;
 	for (size_t i = 0; i < n; i++)
@@ -494,7 +495,7 @@ static void add_without_room(recording *r, pid_t pid)
 	if (n)
 		memcpy(all, r->end.unrecorded, n * sizeof *all);
 	all[n] = (assay_unrecorded){.pid = pid,
-				    .why = ASSAY_UNRECORDED_ROOM,
+				    .why = why,
 				    .found = assay_clock(CLOCK_REALTIME),
 				    .gpu = ASSAY_GPU_USED,
 				    .name = "unknown"};
@@ -518,13 +519,14 @@ static bool has_ring(const recording *r, const char *capture)
 	return found;
 }
 
-void assay_children_without_room(recording *r)
+void assay_children_not_begun(recording *r)
 {
+	assay_unrecorded_why why;
 	DIR *d = opendir(r->dir);
 	for (struct dirent *e; d && (e = readdir(d));) {
-		pid_t pid = empty_capture(dirfd(d), e->d_name);
+		pid_t pid = empty_capture(dirfd(d), e->d_name, &why);
 		if (pid > 0 && !has_ring(r, e->d_name) && unlinkat(dirfd(d), e->d_name, 0) == 0)
-			add_without_room(r, pid);
+			add_not_begun(r, pid, why);
 	}
 	if (d)
 		closedir(d);

@@ -202,6 +202,7 @@ static bool recover(const record_args *a, const char *dir, assay_err *err)
 	if (ok) {
 		r.stop_real = assay_clock(CLOCK_REALTIME);
 		assay_record_salvage(&r);
+		assay_children_not_begun(&r);
 		if (!r.end.still_running)
 			drop_beside(&r, r.dir);
 		assay_run *run = assay_record_read(&r);

@@ -107,6 +107,13 @@ static void close_ours(rt_file *f)
 	f->fd = -1;
 }
 
+/* What goes into a file that was removed is lost without a word. */
+static bool has_name(int fd)
+{
+	struct stat st;
+	return fstat(fd, &st) == 0 && st.st_nlink > 0;
+}
+
 /* Its path is set. A file that is mapped keeps its number, so that no other file can have it. */
 static bool create(rt_file *f, int flags, mode_t mode)
 {
@@ -163,9 +170,10 @@ static bool make_capture(const char *path)
 	return create(&rt.capture, O_RDWR | O_APPEND, 0644);
 }
 
+/* Not to be written by anybody: one that may be is that of a start which was cut short. */
 static bool make_empty(const char *path)
 {
-	return mknod(path, S_IFREG | 0644, 0) == 0;
+	return mknod(path, S_IFREG | 0444, 0) == 0;
 }
 
 /* Without a descriptor: this is a thread of the program. */
@@ -190,7 +198,9 @@ static bool make_ring_in(const char *dir, const char *stem)
 	snprintf(rt.ring.path, sizeof rt.ring.path, "%s/%s.ring", dir, stem);
 	if (!create(&rt.ring, O_RDWR, 0600))
 		return false;
-	char *p = map_pages(0, ASSAY_RING_DATA + ASSAY_RING_BULK);
+	/* locked and named: nobody has taken it for one that a dead process left */
+	bool ours = assay_ring_own(rt.ring.fd) && has_name(rt.ring.fd);
+	char *p = ours ? map_pages(0, ASSAY_RING_DATA + ASSAY_RING_BULK) : NULL;
 	if (!p) {
 		take_away(&rt.ring);
 		return false;
@@ -210,8 +220,8 @@ static bool make_ring_file(const char *stem)
 	f->ring_bytes = rt.conf.ring_bytes;
 	f->bulk.id = atomic_fetch_add(&rt.next_ring, 1) + 1;
 	atomic_store(&f->bulk.state, ASSAY_RING_LIVE);
-	f->magic = ASSAY_RING_MAGIC;
-	return assay_ring_own(rt.ring.fd);
+	f->magic = ASSAY_RING_MAGIC; /* last: before it nothing is in them */
+	return true;
 }
 
 static bool make_files(void)
@@ -324,13 +334,6 @@ static bool write_all(int fd, struct iovec *v, int n)
 int assay_rt_ring_fd(void)
 {
 	return proven(&rt.ring);
-}
-
-/* What goes into a file that was removed is lost without a word. */
-static bool has_name(int fd)
-{
-	struct stat st;
-	return fstat(fd, &st) == 0 && st.st_nlink > 0;
 }
 
 bool assay_rt_append(assay_wire_chunk *c, const void *payload, size_t n)

@@ -451,6 +451,20 @@ static bool still_mapped(const char *name)
 	return found;
 }
 
+/* Its process ended while the recorder made its files: the mark at the beginning comes last. */
+static bool never_begun(int ring)
+{
+	uint64_t magic = 0;
+	read_at(ring, (char *)&magic, sizeof magic, 0);
+	return !magic;
+}
+
+static bool nothing_in(int ring, int capture)
+{
+	struct stat st;
+	return never_begun(ring) && fstat(capture, &st) == 0 && !st.st_size;
+}
+
 /* Takes its lock. */
 static bool is_gone(int ring, const char *name)
 {
@@ -482,7 +496,7 @@ assay_salvage_end assay_salvage(int rings, int run, const char *name, assay_salv
 		end = errno == ENOENT ? ASSAY_SALVAGE_ORPHAN : ASSAY_SALVAGE_REFUSED;
 		goto out;
 	}
-	if (!assay_salvage_rings(ring, capture, out))
+	if (!nothing_in(ring, capture) && !assay_salvage_rings(ring, capture, out))
 		goto out;
 	end = out->lost ? ASSAY_SALVAGE_KEPT : ASSAY_SALVAGE_DONE;
 	if (!out->lost)
@@ -502,6 +516,7 @@ bool assay_salvage_waits(int rings, const char *name)
 	if (ring < 0)
 		return false;
 	bool gone = fcntl(ring, F_GETLK, &held) < 0 || held.l_type == F_UNLCK;
+	gone = gone && !never_begun(ring);
 	close(ring);
 	return gone && !still_mapped(name);
 }

@@ -755,6 +755,19 @@ def a_full_disk_is_named_and_leaves_no_halves():
 
 
 @test
+def a_program_killed_while_its_recorder_starts_leaves_nothing_behind():
+    fallocate = 285 if os.uname().machine == "x86_64" else 47  # the ring file is there by then, and nothing in it
+    cc(WORK + "/refuse", "tests/record/refuse.c", flags=PLAIN)
+    run = WORK + "/at-start"
+    p = assay_record("-o", run, "--telemetry", "off", "--", WORK + "/refuse", str(fallocate), "kill", FAKE + "/program", "return", "3")
+    eq((p.returncode, glob.glob(run + "/*.asy")), (128 + signal.SIGSYS, []))
+    with open(run + "/run.json") as f:
+        described = json.load(f)
+    eq(([c["why"] for c in described["unrecorded"]], described["rings"]), (["start"], None))
+    assert "it ended before its recorder had started" in p.stderr and "rings" not in p.stderr, p.stderr
+
+
+@test
 def a_second_ctrl_c_does_not_lose_the_recording():
     run, _ = press_ctrl_c("ctrl_c_twice", 20)
     eq(len(one(run).rows["RANGE"]), 28)
