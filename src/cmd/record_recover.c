@@ -56,15 +56,17 @@ static bool is_ring(const char *name)
 	return assay_str_ends(assay_str_of(name), ".ring");
 }
 
-static void salvage_in(recording *r, const char *dir, int run)
+/* False: there is no such folder. */
+static bool salvage_in(recording *r, const char *dir, int run)
 {
 	DIR *d = opendir(dir);
 	if (!d)
-		return;
+		return errno != ENOENT;
 	for (struct dirent *e; (e = readdir(d));)
 		if (is_ring(e->d_name))
 			salvage_one(r, dirfd(d), run, e->d_name);
 	closedir(d);
+	return true;
 }
 
 const char *assay_record_link(recording *r)
@@ -138,8 +140,7 @@ void assay_record_salvage(recording *r)
 	int run = r->end.removed ? fcntl(r->lock, F_DUPFD_CLOEXEC, 0)
 				 : open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	salvage_in(r, r->dir, run);
-	if (strcmp(r->rings, r->dir))
-		salvage_in(r, r->rings, run);
+	r->end.robbed = strcmp(r->rings, r->dir) && !salvage_in(r, r->rings, run);
 	assay_record_symbols(r);
 	assay_record_drop_rings(r);
 	if (run >= 0)

@@ -119,6 +119,9 @@ static void print_leftovers(FILE *out, const assay_recorded *r)
 		fprintf(out,
 			"  %" PRIu64 " records were taken from memory the command left behind\n",
 			r->salvaged);
+	if (r->robbed)
+		fprintf(out,
+			"  the memory for records was removed while the command ran: the last ones of killed processes are missing\n");
 	if (r->refused)
 		fprintf(out, "  %u files called rings are not of this run and were left alone\n",
 			r->refused);

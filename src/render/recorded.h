@@ -39,6 +39,7 @@ typedef struct assay_recorded {
 	uint32_t refused; /* files that call themselves rings and are none, or not of this run */
 	uint32_t orphans; /* rings whose capture is gone */
 	bool removed;     /* dir, while the command ran */
+	bool robbed;      /* the same of the folder of rings */
 	uint32_t still_running; /* processes that outlive the command */
 	assay_sampled telemetry;
 	const assay_unrecorded *unrecorded;

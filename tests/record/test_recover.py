@@ -220,6 +220,12 @@ def a_run_that_is_removed_is_said_to_be():
 
 
 @test
+def rings_that_are_removed_are_missed():
+    _, said = recorded_meanwhile("robbed", lambda run: shutil.rmtree(json.load(open(run + "/run.json"))["rings"]))
+    assert "the memory for records was removed while the command ran" in said, said
+
+
+@test
 def a_trace_that_is_removed_is_missed():
     parent, said = recorded_meanwhile("traceless", lambda run: [os.remove(x) for x in glob.glob(run + "/*.asy")])
     assert "1 process left records whose trace is no longer there" in said and "not seen to use a GPU" not in said, said
