@@ -45,7 +45,7 @@ ISA_avx2     := -mavx2 -mbmi -mbmi2 -mlzcnt -mpclmul -mpopcnt
 ISA_avx512   := $(ISA_avx2) -mavx512f -mavx512bw -mavx512vl -mavx512dq
 HOT          := $(wildcard src/read/*_hot.c)
 
-LIB_SRC := $(filter-out $(HOT),$(wildcard $(addprefix src/,$(addsuffix /*.c,base names wire model vendor probe envs read resolve analyze write render query api))))
+LIB_SRC := $(filter-out $(HOT),$(wildcard $(addprefix src/,$(addsuffix /*.c,base names wire model vendor probe envs read resolve analyze work path find like diff write render query api))))
 CMD_SRC := $(wildcard src/cmd/*.c)
 HOT_OBJ  = $(foreach i,$(ISAS),$(HOT:%.c=$(1)/%.$(i).o))
 
@@ -110,10 +110,10 @@ $(B)/unit/%.o: CFLAGS += $(if $(SAN)$(COVERAGE),,-O1)
 FAST := $(addprefix src/,base/inflate.c base/jsonw.c base/pool.c base/proto.c base/str.c model/run.c model/tables.c read/chrome_rows.c read/xplane_event.c)
 $(foreach f,$(FAST:%.c=%.o),$(B)/$(f) $(B)/unit/$(f)): CFLAGS += $(if $(SAN),,-O3)
 # What analyzes and prints runs whose spare columns may be empty (model/tables.def) cannot read them.
-LEAN := $(foreach d,resolve analyze render,$(filter-out src/render/html%,$(wildcard src/$(d)/*.c)))
+LEAN := $(foreach d,resolve analyze work path find like diff render,$(filter-out src/render/html%,$(wildcard src/$(d)/*.c)))
 $(foreach f,$(LEAN:%.c=%.o),$(B)/$(f) $(B)/unit/$(f)): CFLAGS += -DASSAY_SPARE_HIDDEN
 # With sanitizers the optimizer takes four times as long as everything else: only readers and what they stand on get it.
-COOL := $(addprefix src/,analyze api cmd envs names probe query render resolve vendor write) tests/unit
+COOL := $(addprefix src/,analyze api cmd diff envs find like names path probe query render resolve vendor work write) tests/unit
 $(foreach d,$(COOL),$(B)/$(d)/%.o $(B)/unit/$(d)/%.o): CFLAGS += $(if $(SAN),$(if $(findstring fuzzer,$(SAN)),,-O0))
 
 define compile

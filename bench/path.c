@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "analyze/path.h"
+#include "path/path.h"
 #include "read/reader.h"
 #include "resolve/resolve.h"
 

@@ -172,7 +172,7 @@ def check_causes(path):
 
 def finding_ids():
     """The ids that code gives to findings; causes of idle time are on their own page."""
-    code = "\n".join(re.split(r"^TEST\(", p.read_text(), flags=re.M)[0] for p in (ROOT / "src/analyze").glob("*.c"))
+    code = "\n".join(re.split(r"^TEST\(", p.read_text(), flags=re.M)[0] for p in (ROOT / "src/find").glob("*.c"))
     code = re.sub(r"assay_finder \w+ = \{\s*\.id", "", code)  # names of finders
     given = re.findall(r'(?:\.id|\bchar id\[\]) = "(\w+)"', code)
     advice = (ROOT / "src/model/kinds.h").read_text().split("define ASSAY_ADVICES(X)")[1].split("\n\n")[0]

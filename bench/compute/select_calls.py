@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which of the calls that operators.py recorded are tests/compute/torch_calls.json: those of operators that src/analyze/work.def models, in
+"""Which of the calls that operators.py recorded are tests/compute/torch_calls.json: those of operators that src/work/work.def models, in
 their order, the first few of each.
 
 usage: select_calls.py ALL [OUT]     ALL: a file that `operators.py --all` wrote; default: tests/compute/torch_calls.json"""
@@ -23,7 +23,7 @@ def is_modelled(name, rows):
 
 
 def selected(calls):
-    rows = re.findall(r'WORK\("([^"]+)"', (ROOT / "src/analyze/work.def").read_text(encoding="utf-8"))
+    rows = re.findall(r'WORK\("([^"]+)"', (ROOT / "src/work/work.def").read_text(encoding="utf-8"))
     count, kept = collections.Counter(), []
     for call in calls:
         name, flops = call[0], call[5]

@@ -2,10 +2,8 @@
 #ifndef ASSAY_ANALYZE_ANALYZE_H
 #define ASSAY_ANALYZE_ANALYZE_H
 
-#include "analyze/op_walk.h"
 #include "analyze/order.h"
 #include "analyze/window.h"
-#include "model/diff.h"
 #include "model/run.h"
 
 /* First of all: no time so far out that sums overflow. */
@@ -63,12 +61,6 @@ double assay_telemetry_busy(assay_run *run, int64_t from, int64_t to, size_t *sa
 /* budget: seconds per step by kind of waste. Needs metric. */
 void assay_budget(assay_run *run, const assay_window *w);
 
-/* op_call, gpu_op, op_shape: operators and the work they caused. Needs launch, and the places of
- * all calls that launched. */
-void assay_ops(assay_run *run, const assay_order *order, const assay_op_places *places);
-/* operator: op_shape by name. */
-void assay_operators(assay_run *run);
-
 /* issue counts: overlaps on a stream, work that begins before its launch. Needs launch. */
 void assay_count_disorder(assay_run *run, const assay_order *order);
 /* Warnings: telemetry that disagrees with what was measured, launches and ranks that are missing.
@@ -92,14 +84,5 @@ void assay_wait_chains(assay_run *run);
 /* Its last part: which machine each rank ran on, and what makes it late. on_host: collectives are
  * no kernels. */
 void assay_late_causes(assay_run *run, bool on_host);
-
-/* Two analyzed runs: what differs beyond noise. env: their environment snapshots, each NULL for
- * the one that was read with the run. Free d after use. */
-void assay_diff_runs(assay_diff *d, const assay_run *a, const assay_run *b,
-		     const char *const env[2]);
-void assay_diff_free(assay_diff *d);
-/* Adds a limit such as "step>+3%" to d->gates; false: it is none, or there is no such figure. rule
- * must outlive d. */
-bool assay_diff_gate(assay_diff *d, const char *rule, assay_err *err);
 
 #endif

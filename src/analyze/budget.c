@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "analyze/useful.h"
+#include "analyze/useful_parts.h"
 #include "analyze/window.h"
 #include "base/test.h"
 

@@ -2,7 +2,8 @@
 #ifndef ASSAY_ANALYZE_IDLE_WHERE_H
 #define ASSAY_ANALYZE_IDLE_WHERE_H
 
-#include "analyze/finding.h"
+#include "analyze/where.h"
+#include "analyze/window.h"
 
 /* The name that stands in most of a cause's time. */
 typedef struct assay_idle_name {

@@ -2,23 +2,24 @@
 #include <string.h>
 
 #include "analyze/analyze.h"
-#include "analyze/only.h"
-#include "analyze/compute.h"
-#include "analyze/counters.h"
 #include "analyze/derived.h"
-#include "analyze/finding.h"
-#include "analyze/holes.h"
 #include "analyze/kin.h"
 #include "analyze/memory.h"
+#include "analyze/only.h"
 #include "api/captures.h"
 #include "api/job.h"
 #include "api/query.h"
 #include "base/arena.h"
 #include "base/beside.h"
+#include "find/finding.h"
+#include "find/holes.h"
 #include "model/run.h"
 #include "model/sound.h"
 #include "read/reader.h"
 #include "resolve/resolve.h"
+#include "work/compute.h"
+#include "work/counters.h"
+#include "work/ops.h"
 
 const char *assay_version(void)
 {

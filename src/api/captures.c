@@ -1,7 +1,7 @@
 #include "api/captures.h"
 
-#include "analyze/captures.h"
 #include "read/reader.h"
+#include "work/captures.h"
 
 struct taking {
 	assay_captures captures;

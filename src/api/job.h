@@ -2,10 +2,10 @@
 #ifndef ASSAY_API_JOB_H
 #define ASSAY_API_JOB_H
 
-#include "analyze/op_walk.h"
 #include "analyze/order.h"
-#include "analyze/worth.h"
 #include "model/run.h"
+#include "path/worth.h"
+#include "work/op_walk.h"
 #include "write/writer.h"
 
 /* Options as callers gave them, checked. */

@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "analyze/analyze.h"
-#include "analyze/path.h"
 #include "api/job.h"
+#include "diff/diff.h"
 #include "envs/diff.h"
+#include "path/path.h"
 #include "probe/probe.h"
 #include "render/env.h"
 #include "render/path.h"

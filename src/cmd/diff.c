@@ -4,6 +4,7 @@
 #include "analyze/analyze.h"
 #include "cmd/cmd.h"
 #include "cmd/say.h"
+#include "diff/diff.h"
 #include "render/report.h"
 
 enum { SAME = 0, DIFFERENT = 1, TROUBLE = 2 };

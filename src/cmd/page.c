@@ -3,12 +3,12 @@
 
 #include "analyze/analyze.h"
 #include "analyze/derived.h"
-#include "analyze/path.h"
+#include "api/query.h"
 #include "base/fmt.h"
 #include "base/input.h"
-#include "api/query.h"
 #include "cmd/cmd.h"
 #include "cmd/say.h"
+#include "path/path.h"
 #include "render/html.h"
 #include "resolve/resolve.h"
 

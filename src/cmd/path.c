@@ -1,11 +1,11 @@
 /* assay path: what the length of a step depends on, and what it would be otherwise. */
 #include <string.h>
 
-#include "analyze/like_hta.h"
-#include "analyze/path.h"
 #include "api/query.h"
 #include "cmd/cmd.h"
 #include "cmd/say.h"
+#include "like/hta.h"
+#include "path/path.h"
 #include "render/path.h"
 
 struct path_args {

@@ -2,14 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/goblin.h"
-#include "analyze/like.h"
 #include "base/input.h"
 #include "base/json.h"
 #include "cmd/cmd.h"
 #include "cmd/report_show.h"
 #include "cmd/say.h"
 #include "cmd/shard.h"
+#include "like/goblin.h"
+#include "like/like.h"
 #include "read/goblin.h"
 #include "render/goblin.h"
 #include "render/report.h"

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "analyze/goblin.h"
+#include "like/goblin.h"
 #include "read/goblin.h"
 #include "render/goblin.h"
 

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "analyze/captures.h"
 #include "base/proto.h"
 #include "model/by_hand.h"
 #include "read/reader.h"
+#include "work/captures.h"
 
 enum { SPACE_PLANE = 1, PLANE_NAME = 2, PLANE_EVENTS = 4, PLANE_STATS = 5, KEY = 1, VALUE = 2 };
 enum { EVENT_ID = 1, EVENT_NAME = 2, EVENT_STATS = 5, STAT_ID = 1, STAT_NAME = 2, STAT_BYTES = 6 };

@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "analyze/path.h"
+#include "path/path.h"
 #include "read/reader.h"
 #include "render/html.h"
 #include "resolve/resolve.h"

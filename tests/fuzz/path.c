@@ -3,7 +3,8 @@
 #include <stdint.h>
 
 #include "analyze/analyze.h"
-#include "analyze/path.h"
+#include "diff/diff.h"
+#include "path/path.h"
 #include "read/reader.h"
 #include "resolve/resolve.h"
 

@@ -4,7 +4,8 @@
 #include <stdio.h>
 
 #include "analyze/analyze.h"
-#include "analyze/like.h"
+#include "diff/diff.h"
+#include "like/like.h"
 #include "read/reader.h"
 #include "render/report.h"
 #include "render/waits.h"

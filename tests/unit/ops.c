@@ -1,11 +1,12 @@
-/* Operators with the GPU work they caused: src/analyze/ops.c, op_calls.c, op_telling.c and
+/* Operators with the GPU work they caused: src/work/ops.c, op_calls.c, op_telling.c and
  * op_shapes.c. */
 #include <math.h>
 
 #include "analyze/analyze.h"
-#include "analyze/op_walk.h"
 #include "base/test.h"
 #include "model/by_hand.h"
+#include "work/op_walk.h"
+#include "work/ops.h"
 
 static void add_mm(assay_run *run, const char *name, const char *args, int64_t ts)
 {
