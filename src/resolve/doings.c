@@ -174,6 +174,14 @@ static assay_doing doing_of(const doings *d, size_t i)
 
 /* ---- who ---- */
 
+/* Blocked by a disk, and by nobody. */
+static bool is_at_files(const assay_run *run, size_t i)
+{
+	const assay_sample_table *s = &run->part.t.sample;
+	return s->kind[i] != ASSAY_CALL_SOCKET && by_call(run, i) == ASSAY_DOING_IO &&
+	       !assay_str_starts(assay_text(run, s->file[i]), "socket:");
+}
+
 /* Does the thread stand still until another one does something? */
 static bool waits(const assay_run *run, size_t i)
 {
@@ -182,7 +190,7 @@ static bool waits(const assay_run *run, size_t i)
 	       t->seen.doing[i] == ASSAY_DOING_COMM || t->seen.doing[i] == ASSAY_DOING_CHILD ||
 	       (t->seen.doing[i] == ASSAY_DOING_DATA &&
 		t->sample.state[i] == ASSAY_THREAD_BLOCKED &&
-		t->sample.kind[i] != ASSAY_CALL_SLEEP);
+		t->sample.kind[i] != ASSAY_CALL_SLEEP && !is_at_files(run, i));
 }
 
 /* How well what a thread did explains that another one waited: work before rest. */
@@ -501,6 +509,25 @@ TEST(who_waits_for_a_lock_waits_for_the_thread_that_works)
 	assay_doings(run);
 	CHECK_EQ(t->seen.culprit[first], worker);
 	CHECK_EQ(t->seen.culprit[worker], ASSAY_NO_ROW);
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(a_loader_blocked_on_a_file_is_who_is_waited_for)
+{
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	uint32_t loader =
+		hand_stack(run, "/x/site-packages/torch/utils/data/dataloader.py", "n", false);
+	static const char *const files[] = {"pipe:[1]", "pipe:[2]", "/data/x", "socket:[3]"};
+	for (uint32_t i = 0; i < ASSAY_COUNT_OF(files); i++) {
+		uint32_t row = hand_sample(run, i + 1, 5000000, loader, ASSAY_THREAD_BLOCKED);
+		t->sample.kind[row] = ASSAY_CALL_READ;
+		t->sample.file[row] = assay_sid_of(run, files[i]);
+	}
+	assay_doings(run);
+	CHECK(t->seen.culprit[0] == 2 && t->seen.culprit[1] == 2 && t->seen.culprit[3] == 2);
+	CHECK_EQ(t->seen.culprit[2], ASSAY_NO_ROW);
 	assay_run_free(run);
 	return 0;
 }
