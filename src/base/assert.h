@@ -8,7 +8,7 @@
 #ifdef ASSAY_CHECKED
 #define ASSAY_ASSERT_CHECKED(cond) assert(cond)
 #else
-#define ASSAY_ASSERT_CHECKED(cond) ((void)sizeof(!(cond)))
+#define ASSAY_ASSERT_CHECKED(cond) ((void)(0 && (cond)))
 #endif
 
 #endif

@@ -13,7 +13,7 @@
 
 enum { BITS = 11, BUCKETS = 1 << BITS, SMALL = 64, RUNS = 1024, RUN_MEAN = 256 };
 
-static inline bool rises(const uint32_t *row, size_t n, const int64_t *key)
+static bool rises(const uint32_t *row, size_t n, const int64_t *key)
 {
 	for (size_t i = 1; i < n; i++)
 		if (key[row[i - 1]] > key[row[i]])
