@@ -269,7 +269,7 @@ static void find_collectives(search *s)
 									   .done = true};
 	}
 	for (size_t i = 0; i < s->h->item.n; i++)
-		if (is_collective(s->run, s->h->item.p[i].kernel) && !s->h->item.p[i].done)
+		if (is_collective(s->run, s->h->item.p[i].kernel)) /* its record never came */
 			*assay_push(&s->h->collective) = s->h->item.p[i];
 	if (s->h->collective.n)
 		qsort(s->h->collective.p, s->h->collective.n, sizeof *s->h->collective.p, by_start);
@@ -327,6 +327,25 @@ static const assay_hang_stream *stream_with(const assay_hang *h, uint64_t handle
 		if (h->stream.p[i].handle == handle)
 			return &h->stream.p[i];
 	return NULL;
+}
+
+/* As CUPTI does whose buffer holds back what ended with what did not. */
+TEST(collectives_count_whose_records_were_not_handed_over)
+{
+	assay_run *run = assay_run_new();
+	assay_hang h;
+	for (int64_t i = 0; i < 4; i++) {
+		launch(run, 2 * i, 1, false);
+		run->part.t.queued.kernel[i] = assay_sid_of(run, "ncclDevKernel_AllReduce_Sum_f32");
+		if (i < 3)
+			call(run, 2 * i + 1, "cudaDeviceSynchronize", 0, 0);
+	}
+	assay_hang_find(run, &h);
+	CHECK_EQ(stream_with(&h, 1)->queued, 1);
+	CHECK_EQ(h.collective.n, 4);
+	assay_hang_free(&h);
+	assay_run_free(run);
+	return 0;
 }
 
 TEST(a_stream_waits_for_an_event_behind_work_that_does_not_end)

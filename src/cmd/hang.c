@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analyze/hang.h"
+#include "base/compare.h"
 #include "cmd/captures.h"
 #include "cmd/cmd.h"
 #include "read/rings.h"
@@ -210,6 +211,14 @@ static void free_search(search *s)
 	assay_arena_free(&s->arena);
 }
 
+/* By rank, then as they were found. */
+static int by_rank(const void *x, const void *y)
+{
+	const assay_hang_process *a = x, *b = y;
+	return a->rank != b->rank ? ASSAY_CMP(a->rank, b->rank)
+				  : strcmp(a->path ? a->path : "", b->path ? b->path : "");
+}
+
 static int hang_run(const void *args, char **operands, int n)
 {
 	const struct hang_args *a = args;
@@ -222,6 +231,8 @@ static int hang_run(const void *args, char **operands, int n)
 			status = ASSAY_EXIT_FAIL;
 		}
 	}
+	if (s.found.n)
+		qsort(s.found.p, s.found.n, sizeof *s.found.p, by_rank);
 	if (s.found.n && a->json) {
 		assay_jsonw w = {0};
 		assay_hang_json(&w, &s.found);

@@ -218,11 +218,11 @@ const assay_cmd assay_cmd_top = {
 	.about = "Watch a job while it is recorded",
 	.details =
 		"Prints one screen, again and again until the job ends. For each rank: steps and kernels a\n"
-		"second, the time of a step, and the share of time that devices were busy. Below, the first\n"
-		"screen of the report of the last 30 seconds (--last when that is more), including what is still\n"
-		"in memory. With --once, or when the job has ended, it is the report of all that was recorded.\n"
-		"RUN is a run directory, or a folder of them. A rank that has been quiet for a while says for how\n"
-		"long; `assay hang` says where it stands.",
+		"second, the time of a step, and the share of time that devices were busy; of more than eight,\n"
+		"those that are silent or slow. Below, the first screen of the report of the last 30 seconds\n"
+		"(--last when that is more), including what is still in memory. With --once, or when the job has\n"
+		"ended, it is the report of all that was recorded. RUN is a run directory, or a folder of them. A\n"
+		"rank that has been quiet for a while says for how long; `assay hang` says where it stands.",
 	ASSAY_OPTS(top_opts),
 	ASSAY_EXAMPLES(top_examples),
 	.args_size = sizeof(struct top_args),

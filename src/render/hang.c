@@ -9,7 +9,15 @@
 enum { NAME_COLUMNS = 60, FRAMES = 6, STREAMS = 16, THREADS = 24 };
 #define QUIET_NS 1000000000ll /* without calls: longer than most steps */
 
-typedef assay_vec(const char *) sentences;
+/* What is said of a process. Ranks of which the same can be said share a sentence. */
+typedef struct sentence {
+	const assay_hang_process *p;
+	const char *one, *many;     /* between who it is, or they are, and the rest */
+	const char *before, *after; /* an age between them */
+	int64_t age;                /* ns; -1: none */
+} sentence;
+
+typedef assay_vec(sentence) sentences;
 
 static const char *const item_kind[ASSAY_HANG_ITEM_COUNT] = {
 #define X(id, name) name,
@@ -29,10 +37,21 @@ static const char *stream_name(assay_arena *a, const assay_hang_stream *s)
 			  : assay_printf(a, "stream 0x%" PRIx64, s->handle);
 }
 
+static int64_t age_of(const assay_hang_process *p, int64_t ts)
+{
+	return p->now > ts ? p->now - ts : 0;
+}
+
 static const char *since(assay_arena *a, const assay_hang_process *p, int64_t ts)
 {
 	char text[ASSAY_FMT];
-	return assay_printf(a, "%s", assay_fmt_time(text, p->now > ts ? p->now - ts : 0));
+	return assay_printf(a, "%s", assay_fmt_time(text, age_of(p, ts)));
+}
+
+static void say(sentences *out, const assay_hang_process *p, const char *before, int64_t age,
+		const char *after)
+{
+	*assay_push(out) = (sentence){p, ": ", ": ", before, after, age};
 }
 
 static const char *item_name(assay_arena *a, const assay_hang_process *p, const assay_hang_item *i)
@@ -61,26 +80,32 @@ static const char *call_since(assay_arena *a, const assay_hang_process *p,
 	return since(a, p, p->run->part.t.open_call.ts[t->open_call]);
 }
 
-/* "stream 13 waits for event 0x50140, which stream 7 records behind kernel spin" */
-static const char *stream_sentence(assay_arena *a, const assay_hang_process *p,
-				   const assay_hang_stream *s)
+/* "stream 13 waits since 2 s for event 0x50140, which stream 7 records behind kernel spin" */
+static void say_stream(assay_arena *a, const assay_hang_process *p, const assay_hang_stream *s,
+		       sentences *out)
 {
 	const assay_hang_item *head = &p->hang.item.p[s->head];
-	const char *name = stream_name(a, s), *age = since(a, p, head->ts);
+	const char *name = stream_name(a, s);
+	int64_t age = age_of(p, head->ts);
 	bool value = head->kind == ASSAY_HANG_WAIT_VALUE;
-	if (head->kind != ASSAY_HANG_WAIT && !value)
-		return assay_printf(a, "%s is at %s, launched %s ago and not seen to end", name,
-				    item_name(a, p, head), age);
-	const char *what =
-		assay_printf(a, "%s 0x%" PRIx64, value ? "a value at" : "event", head->event);
-	if (s->on == UINT32_MAX)
-		return assay_printf(a, "%s waits since %s for %s, which nothing recorded %s", name,
-				    age, what, value ? "writes" : "records");
+	if (head->kind != ASSAY_HANG_WAIT && !value) {
+		say(out, p, assay_printf(a, "%s is at %s, launched ", name, item_name(a, p, head)),
+		    age, " ago and not seen to end");
+		return;
+	}
+	const char *waits = assay_printf(a, "%s waits since ", name);
+	const char *what = assay_printf(a, " for %s 0x%" PRIx64 ", which",
+					value ? "a value at" : "event", head->event);
+	const char *does = value ? "writes" : "records";
+	if (s->on == UINT32_MAX) {
+		say(out, p, waits, age, assay_printf(a, "%s nothing recorded %s", what, does));
+		return;
+	}
 	const assay_hang_stream *on = &p->hang.stream.p[s->on];
 	const assay_hang_item *at = on->head == UINT32_MAX ? NULL : &p->hang.item.p[on->head];
-	return assay_printf(a, "%s waits since %s for %s, which %s %s%s%s", name, age, what,
-			    stream_name(a, on), value ? "writes" : "records", at ? " behind " : "",
-			    at ? item_name(a, p, at) : "");
+	say(out, p, waits, age,
+	    assay_printf(a, "%s %s %s%s%s", what, stream_name(a, on), does, at ? " behind " : "",
+			 at ? item_name(a, p, at) : ""));
 }
 
 /* ---- the answer ---- */
@@ -94,28 +119,32 @@ static void judge_streams(assay_arena *a, const assay_hang_process *p, sentences
 			cycle = cycle ? assay_printf(a, "%s, %s", cycle, name) : name;
 	}
 	if (cycle)
-		*assay_push(out) = assay_printf(a, "%s: %s wait for each other", who(a, p), cycle);
-	for (size_t i = 0; i < p->hang.stream.n; i++) {
-		const assay_hang_stream *s = &p->hang.stream.p[i];
-		if (s->head != UINT32_MAX)
-			*assay_push(out) =
-				assay_printf(a, "%s: %s", who(a, p), stream_sentence(a, p, s));
-	}
+		say(out, p, assay_printf(a, "%s wait for each other", cycle), -1, "");
+	for (size_t i = 0; i < p->hang.stream.n; i++)
+		if (p->hang.stream.p[i].head != UINT32_MAX)
+			say_stream(a, p, &p->hang.stream.p[i], out);
+}
+
+static const char *thread_name(assay_arena *a, const assay_hang_process *p,
+			       const assay_hang_thread *t)
+{
+	return t->tid == p->pid ? "the main thread"
+				: assay_printf(a, "thread %" PRId64 " (%s)", t->tid, t->name);
 }
 
 static void judge_threads(assay_arena *a, const assay_hang_process *p, sentences *out)
 {
 	for (size_t i = 0; i < p->thread.n; i++) {
 		const assay_hang_thread *t = &p->thread.p[i];
-		const char *thread =
-			assay_printf(a, "%s: thread %" PRId64 " (%s)", who(a, p), t->tid, t->name);
+		const char *name = thread_name(a, p, t);
 		if (t->open_call != ASSAY_NO_ROW)
-			*assay_push(out) = assay_printf(a, "%s is in %s since %s", thread,
-							call_name(a, p, t), call_since(a, p, t));
+			say(out, p, assay_printf(a, "%s is in %s since ", name, call_name(a, p, t)),
+			    age_of(p, p->run->part.t.open_call.ts[t->open_call]), "");
 		if (t->holder)
-			*assay_push(out) =
-				assay_printf(a, "%s waits for a lock that thread %" PRId64 " holds",
-					     thread, t->holder);
+			say(out, p,
+			    assay_printf(a, "%s waits for a lock that thread %" PRId64 " holds",
+					 name, t->holder),
+			    -1, "");
 	}
 }
 
@@ -146,6 +175,8 @@ static const char *doing_sentence(assay_arena *a, const assay_hang_process *p,
 	const char *what = does[seen ? tables->seen.doing[t->sample] : ASSAY_DOING_UNKNOWN];
 	if (what == does[ASSAY_DOING_LOCK] && tables->sample.kind[t->sample] == ASSAY_CALL_LOCK)
 		what = "waits for a lock or another thread";
+	if (t->state == 'T' || t->state == 't')
+		return "is stopped, by a signal or a debugger";
 	const char *place = assay_place_text(a, p->run, assay_own_call(tables, t->stack));
 	const char *in = seen ? "" : t->in;
 	return assay_printf(a, "%s%s%s%s%s", what, in[0] ? " in " : "", in, place[0] ? " at " : "",
@@ -165,10 +196,10 @@ static void judge_rest(assay_arena *a, const assay_hang_process *p, sentences *o
 	for (size_t i = 0; last != INT64_MIN && p->now - last >= QUIET_NS && i < p->thread.n; i++) {
 		const assay_hang_thread *t = &p->thread.p[i];
 		if (t->called != INT64_MIN)
-			*assay_push(out) = assay_printf(
-				a, "%s: thread %" PRId64 " (%s) has made no call for %s: it %s",
-				who(a, p), t->tid, t->name, since(a, p, t->called),
-				doing_sentence(a, p, t));
+			say(out, p,
+			    assay_printf(a, "%s has made no call for ", thread_name(a, p, t)),
+			    age_of(p, t->called),
+			    assay_printf(a, ": it %s", doing_sentence(a, p, t)));
 	}
 }
 
@@ -189,41 +220,127 @@ static void judge_rank(assay_arena *a, const assay_hang_process *p, const assay_
 {
 	size_t n = p->hang.collective.n, same = common(p, most);
 	if (same < n) {
-		*assay_push(out) =
-			assay_printf(a, "%s and %s launch different collectives from number %zu on",
-				     who(a, p), who(a, most), same + 1);
+		*assay_push(out) = (sentence){
+			.p = p,
+			.one = " launches other collectives than ",
+			.many = " launch other collectives than ",
+			.before = assay_printf(a, "%s, from number %zu on", who(a, most), same + 1),
+			.age = -1,
+			.after = ""};
 	} else if (n < most->hang.collective.n) {
 		const assay_hang_item *next = &most->hang.collective.p[n];
 		const char *name =
 			assay_fmt_kernel(a, assay_text(most->run, next->kernel), NAME_COLUMNS);
-		*assay_push(out) = assay_printf(
-			a, "%s has not entered collective %zu (%s), which %s entered %s ago",
-			who(a, p), n + 1, name, who(a, most), since(a, most, next->ts));
+		*assay_push(out) = (sentence){
+			.p = p,
+			.one = " has not entered ",
+			.many = " have not entered ",
+			.before = assay_printf(a, "collective %zu (%s), which %s entered ", n + 1,
+					       name, who(a, most)),
+			.age = age_of(most, next->ts),
+			.after = " ago"};
 	}
 }
 
-/* Who launched fewer collectives than the one that launched most, as long as they agree in
- * those. */
-static void judge_ranks(assay_arena *a, const assay_hang_processes *all, sentences *out)
+/* The one that launched most collectives; NULL: none has any. */
+static const assay_hang_process *foremost(const assay_hang_processes *all)
 {
 	const assay_hang_process *most = NULL;
 	for (size_t i = 0; i < all->n; i++)
-		if (all->p[i].run &&
-		    (!most || all->p[i].hang.collective.n > most->hang.collective.n))
+		if (all->p[i].hang.collective.n > (most ? most->hang.collective.n : 0))
 			most = &all->p[i];
-	for (size_t i = 0; most && most->hang.collective.n && i < all->n; i++)
-		if (all->p[i].run && &all->p[i] != most)
-			judge_rank(a, &all->p[i], most, out);
+	return most;
 }
 
+/* Who is gone while others live. */
+static void judge_gone(const assay_hang_processes *all, sentences *out)
+{
+	int64_t now = 0;
+	for (size_t i = 0; i < all->n; i++)
+		now = all->p[i].alive && all->p[i].now > now ? all->p[i].now : now;
+	for (size_t i = 0; now && i < all->n; i++)
+		if (!all->p[i].alive)
+			*assay_push(out) = (sentence){
+				.p = &all->p[i],
+				.one = " is gone, ",
+				.many = " are gone, ",
+				.before = "last seen ",
+				.age = age_of(&(assay_hang_process){.now = now}, all->p[i].now),
+				.after = " ago"};
+}
+
+/* Who launched fewer collectives than the foremost, as long as they agree in those, and what each
+ * does; those who only wait for them come last. */
 static void judge(assay_arena *a, const assay_hang_processes *all, sentences *out)
 {
-	judge_ranks(a, all, out);
-	for (size_t i = 0; i < all->n; i++) {
-		judge_streams(a, &all->p[i], out);
-		judge_threads(a, &all->p[i], out);
-		judge_rest(a, &all->p[i], out);
+	const assay_hang_process *most = foremost(all);
+	for (size_t i = 0; most && i < all->n; i++)
+		if (all->p[i].run && &all->p[i] != most)
+			judge_rank(a, &all->p[i], most, out);
+	judge_gone(all, out);
+	for (int late = 1; late >= 0; late--)
+		for (size_t i = 0; i < all->n; i++) {
+			const assay_hang_process *p = &all->p[i];
+			bool is_late = most && p->hang.collective.n < most->hang.collective.n;
+			if (is_late != late)
+				continue;
+			judge_streams(a, p, out);
+			judge_threads(a, p, out);
+			judge_rest(a, p, out);
+		}
+}
+
+static bool may_share(const sentence *x, const sentence *y)
+{
+	return x->p->rank >= 0 && y->p->rank >= 0 && (x->age < 0) == (y->age < 0) &&
+	       !strcmp(x->one, y->one) && !strcmp(x->before, y->before) &&
+	       !strcmp(x->after, y->after);
+}
+
+/* "0-49, 51"; each number of the rising list once. */
+static const char *rank_list(assay_arena *a, const int *rank, size_t n)
+{
+	const char *text = "";
+	for (size_t i = 0, end; i < n; i = end) {
+		for (end = i + 1; end < n && rank[end] <= rank[end - 1] + 1;)
+			end++;
+		text = assay_printf(a, "%s%s%d", text, i ? ", " : "", rank[i]);
+		if (rank[end - 1] > rank[i])
+			text = assay_printf(a, "%s-%d", text, rank[end - 1]);
 	}
+	return text;
+}
+
+/* The sentence and all behind it that say the same, which are taken from the list. */
+static const char *tell(assay_arena *a, sentences *said, size_t at)
+{
+	sentence first = said->p[at];
+	int *rank = assay_alloc(a, said->n * sizeof *rank);
+	int64_t least = first.age, most = first.age;
+	size_t n = 0, kept = at + 1;
+	rank[n++] = first.p->rank;
+	for (size_t i = at + 1; i < said->n; i++) {
+		const sentence *s = &said->p[i];
+		if (!may_share(&first, s)) {
+			said->p[kept++] = *s;
+			continue;
+		}
+		rank[n++] = s->p->rank;
+		least = s->age < least ? s->age : least;
+		most = s->age > most ? s->age : most;
+	}
+	said->n = kept;
+	char from[ASSAY_FMT] = "", to[ASSAY_FMT] = "";
+	if (first.age >= 0) {
+		assay_fmt_time(from, least);
+		assay_fmt_time(to, most);
+	}
+	bool many = rank[n - 1] != rank[0], apart = strcmp(from, to) != 0;
+	return assay_printf(a, "%s%s%s%s%s%s%s",
+			    many ? assay_printf(a, "ranks %s", rank_list(a, rank, n))
+				 : who(a, first.p),
+			    many ? first.many : first.one, first.before, from, apart ? " to " : "",
+			    apart ? to : "", first.after);
 }
 
 /* ---- text ---- */
@@ -290,7 +407,7 @@ void assay_hang_text(FILE *out, const assay_hang_processes *all)
 	sentences said = {0};
 	judge(&a, all, &said);
 	for (size_t i = 0; i < said.n; i++)
-		fprintf(out, "%zu. %s\n", i + 1, said.p[i]);
+		fprintf(out, "%zu. %s\n", i + 1, tell(&a, &said, i));
 	if (!said.n)
 		fprintf(out, "%s\n", nothing(all));
 	for (size_t i = 0; i < all->n; i++)
@@ -398,7 +515,7 @@ void assay_hang_json(assay_jsonw *w, const assay_hang_processes *all)
 	assay_jsonw_open(w, NULL, '{');
 	assay_jsonw_open(w, "verdicts", '[');
 	for (size_t i = 0; i < said.n; i++)
-		assay_jsonw_z(w, NULL, said.p[i]);
+		assay_jsonw_z(w, NULL, tell(&a, &said, i));
 	assay_jsonw_close(w, ']');
 	assay_jsonw_open(w, "processes", '[');
 	for (size_t i = 0; i < all->n; i++)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`assay hang`: programs that stand still on purpose, alive and dead.
 usage: test_hang.py [BUILD [WORDS...]]   prints one line a test; exit status 1 when one fails."""
+import contextlib
 import json
 import os
 import re
@@ -123,6 +124,23 @@ def a_rank_that_skips_a_collective_is_named():
         eq([p["rank"] for p in said["processes"]], [0, 1])
         assert said["verdicts"][0].startswith("rank 1 has not entered collective 4 (ncclDevKernel_AllReduce"), \
             said["verdicts"]
+
+
+@test
+def of_many_ranks_the_same_is_said_once_and_the_dead_are_named():
+    job = WORK + "/many"
+    os.mkdir(job)
+    with contextlib.ExitStack() as stack:
+        ranks = [stack.enter_context(Hanging("rank", name=f"many/rank{i}", RANK=str(i), WORLD_SIZE="12")) for i in range(12)]
+        when(lambda s: sorted(p["collectives"] for p in s["processes"]) == [3] + [4] * 11 and len(calls(s)) == 11, job)
+        kill_all(*ranks[5].pids())
+        ranks[5].assay.wait()
+        said = when(lambda s: any("gone" in v for v in s["verdicts"]), job)
+        eq([p["rank"] for p in said["processes"]], list(range(12)))
+        shown = "\n".join(said["verdicts"])
+        assert shown.startswith("rank 1 has not entered collective 4") and "\nrank 5 is gone, last seen " in shown, shown
+        assert re.search(r"\nranks 0, 2-11: the main thread is in cudaStreamSynchronize since ", shown), shown
+        assert len(said["verdicts"]) < 8, shown
 
 
 @test
