@@ -97,6 +97,31 @@ bool assay_json_stream_member(assay_json_stream *s, assay_str *key)
 	}
 }
 
+static bool is_between(char c)
+{
+	return (unsigned char)c <= ' ' || c == ',';
+}
+
+bool assay_json_stream_again(assay_json_stream *s)
+{
+	if (!assay_json_ok(&s->j))
+		return false;
+	for (;;) {
+		while (s->j.p < s->j.end && is_between(*s->j.p))
+			s->j.p++;
+		if (s->j.p < s->j.end || s->end)
+			break;
+		look(s, assay_json_stream_pos(s));
+	}
+	if (s->j.p == s->j.end || *s->j.p == '{')
+		return s->j.p < s->j.end;
+	assay_count(&s->run->part, ASSAY_ISSUE_bad_record, 1);
+	assay_warn(s->run, "more_text",
+		   "%s: what follows byte %llu is not a trace, and was not read",
+		   assay_input_path(s->in), (unsigned long long)assay_json_stream_pos(s));
+	return false;
+}
+
 static bool skip_whole(assay_json_stream *s, size_t limit)
 {
 	for (;;) {

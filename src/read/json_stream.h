@@ -34,6 +34,9 @@ char assay_json_stream_peek(assay_json_stream *s);
 bool assay_json_stream_enter(assay_json_stream *s, char bracket);
 bool assay_json_stream_element(assay_json_stream *s);
 bool assay_json_stream_member(assay_json_stream *s, assay_str *key);
+/* Whether another object follows the one that was read, as in files that were joined. Other text
+ * is counted and told of. */
+bool assay_json_stream_again(assay_json_stream *s);
 /* Step over a value without ever holding a large one. */
 bool assay_json_stream_skip(assay_json_stream *s);
 

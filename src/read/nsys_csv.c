@@ -435,29 +435,33 @@ static bool plan_units(reader *r, assay_str line)
 	return ok;
 }
 
-/* "==2119== NVPROF is profiling process 2119, ...", "======== Profiling result:": what it says. */
+/* "==2119== NVPROF is profiling process 2119, ...", "======== Profiling result:": what it says.
+ * nsys says before each table: "Processing [run.sqlite] with [.../cuda_gpu_trace.py]...". */
 static bool is_banner(assay_str line, assay_str *text)
 {
 	size_t at = 2;
+	*text = line;
 	if (!assay_str_starts(line, "=="))
-		return false;
+		return assay_str_starts(line, "Processing [");
 	while (at < line.n && (assay_is_digit(line.p[at]) || line.p[at] == '='))
 		at++;
 	*text = assay_str_trim((assay_str){line.p + at, line.n - at});
 	return true;
 }
 
-/* nvprof's table may come after what it and the program said. */
+/* nvprof's table may come after what it and the program said, nsys' after what nsys said. */
 static bool is_table(reader *r, assay_str head)
 {
 	enum { LINES = 64 };
+	bool nsys = true;
 	for (int i = 0; i < LINES && head.n; i++) {
-		bool header = plan(r, assay_str_trim(assay_str_cut(&head, '\n')));
-		assay_str below = head;
+		assay_str line = assay_str_trim(assay_str_cut(&head, '\n')), below = head;
+		bool header = plan(r, line);
 		if (header &&
 		    (r->kind->nvprof ? plan_units(r, assay_str_trim(assay_str_cut(&below, '\n')))
-				     : !i))
+				     : nsys))
 			return true;
+		nsys = nsys && (!line.n || assay_str_find(line, ",") < 0);
 	}
 	return false;
 }
@@ -471,7 +475,7 @@ static int nsys_csv_sniff(assay_str head)
 {
 	assay_arena scratch = {0};
 	reader r = reader_new(&scratch);
-	bool table = !assay_csv_is_json(head) && is_table(&r, head);
+	bool table = !assay_csv_is_other(head) && is_table(&r, head);
 	assay_arena_free(&scratch);
 	return table ? 96 : 0;
 }
@@ -608,6 +612,24 @@ TEST(a_gpu_trace_of_nsys_is_work)
 	CHECK(assay_str_is(assay_text(run, g->name[2]), "void f<int, 4>(int*)"));
 	CHECK(t->device.n == 1 && t->device.id[0] == 2);
 	CHECK(assay_str_is(assay_text(run, t->device.name[0]), "NVIDIA RTX A4500"));
+	assay_run_free(run);
+	return 0;
+}
+
+TEST(tables_of_nsys_come_with_what_it_said_before_each)
+{
+	static const char text[] =
+		"NOTICE: Existing SQLite export found: run.sqlite\n"
+		"        Consider using --force-export=true if needed.\n\n"
+		"Processing [run.sqlite] with [/opt/nvidia/reports/cuda_gpu_trace.py]... \n\n" GPU_HEAD
+		"4000,1500,143,2,3,1,128,1,1,16,0.001,0.000,,,,,NVIDIA H200 (2),1,,13,k\n\n"
+		"Processing [run.sqlite] with [/opt/nvidia/reports/cuda_api_trace.py]... \n\n"
+		"Start (ns),Duration (ns),Name,Result,CorrID,Pid,Tid,T-Pri\n"
+		"100,50,cudaLaunchKernel,0,143,10,11,20\n";
+	assay_run *run = read_z(text);
+	CHECK(nsys_csv_sniff(ASSAY_S(text)) == 96);
+	CHECK(run->part.t.gpu.n == 1 && run->part.t.host.n == 1);
+	CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_record], 0);
 	assay_run_free(run);
 	return 0;
 }

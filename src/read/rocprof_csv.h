@@ -165,12 +165,9 @@ csv_row_status assay_csv_row(csv_worker *w, const char *p, const char *end, bool
 			     const char **next);
 /* Split one line, a header or the row after it; false when it has too many cells. */
 bool assay_csv_split_line(assay_str text, csv_cells *out);
-/* Its first line may be as long as the file, and to look for columns in that takes longer than to
- * read it. */
-static inline bool assay_csv_is_json(assay_str text)
-{
-	return text.n && *text.p == '{';
-}
+/* JSON, whose first line may be as long as the file: to look for columns in that takes longer than
+ * to read it. An archive of tables. Lines that end with carriage returns alone: all are one. */
+bool assay_csv_is_other(assay_str head);
 
 void assay_csv_put_kernel(csv_worker *w);
 void assay_csv_put_counter(csv_worker *w);

@@ -412,12 +412,22 @@ static int sureness(assay_str head, csv_plan *plan, csv_cells *cells)
 	return first_row_fits(plan, cells, rest) ? UNSURE : 0;
 }
 
+bool assay_csv_is_other(assay_str head)
+{
+	if (head.n && *head.p == '{')
+		return true;
+	assay_str rest = head, line = assay_str_cut(&rest, '\n');
+	const char *stop = line.n ? memchr(line.p, '\r', line.n - 1) : NULL;
+	return stop || (line.n && memchr(line.p, 0, line.n));
+}
+
 int assay_csv_sniff(assay_str head)
 {
 	assay_arena scratch = {0};
-	int sure = assay_csv_is_json(head) ? 0
-					   : sureness(head, assay_alloc(&scratch, sizeof(csv_plan)),
-						      assay_alloc(&scratch, sizeof(csv_cells)));
+	int sure = assay_csv_is_other(head)
+			   ? 0
+			   : sureness(head, assay_alloc(&scratch, sizeof(csv_plan)),
+				      assay_alloc(&scratch, sizeof(csv_cells)));
 	assay_arena_free(&scratch);
 	return sure;
 }

@@ -71,13 +71,10 @@ static void read_process(assay_run *run, assay_json_stream *s)
 static void read_processes(assay_run *run, assay_json_stream *s, uint32_t *n)
 {
 	uint32_t first = run->part.source;
-	char c = assay_json_stream_peek(s);
-	if (c == '{') {
-		(*n)++;
-		read_process(run, s);
-		return;
-	}
-	for (assay_json_stream_enter(s, '['); assay_json_stream_element(s);) {
+	bool listed = assay_json_stream_peek(s) != '{';
+	if (listed)
+		assay_json_stream_enter(s, '[');
+	while (!listed || assay_json_stream_element(s)) {
 		if (assay_json_stream_peek(s) != '{') {
 			assay_count(&run->part, ASSAY_ISSUE_bad_record, 1);
 			assay_json_stream_skip(s);
@@ -86,6 +83,8 @@ static void read_processes(assay_run *run, assay_json_stream *s, uint32_t *n)
 		if ((*n)++)
 			assay_rocprof_next_source(&run->part, first);
 		read_process(run, s);
+		if (!listed)
+			break;
 	}
 	run->part.source = first;
 }
@@ -110,12 +109,14 @@ static bool rocprof_json_read(assay_run *run, assay_input *in, assay_err *err)
 	assay_str key;
 	uint32_t processes = 0;
 	assay_json_stream_open(&s, run, in);
-	for (assay_json_stream_enter(&s, '{'); assay_json_stream_member(&s, &key);) {
-		if (assay_str_is(key, tool_key))
-			read_processes(run, &s, &processes);
-		else
-			assay_json_stream_skip(&s);
-	}
+	do { /* files that were joined are documents in a row */
+		for (assay_json_stream_enter(&s, '{'); assay_json_stream_member(&s, &key);) {
+			if (assay_str_is(key, tool_key))
+				read_processes(run, &s, &processes);
+			else
+				assay_json_stream_skip(&s);
+		}
+	} while (assay_json_stream_again(&s));
 	if (!processes)
 		return assay_fail(err, ASSAY_FORMAT, assay_json_stream_pos(&s),
 				  "%s: no process under \"%s\"", assay_input_path(in), tool_key);
@@ -275,6 +276,27 @@ TEST(processes_of_one_file_are_sources_of_their_own)
 	CHECK(t->track.source[t->gpu.track[0]] == 0 && t->track.source[t->gpu.track[2]] == 1);
 	CHECK_EQ(run->part.source, 0);
 	assay_run_free(run);
+	return 0;
+}
+
+TEST(results_that_were_joined_are_all_read_and_other_text_behind_them_is_told)
+{
+	static const char one[] =
+		"{\"rocprofiler-sdk-tool\":[{" SAMPLE_TABLES "," SAMPLE_RECORDS "}]}";
+	char text[2 * sizeof one + 40];
+	static const char *const tails[] = {"", ",\n", "\nSegmentation fault"};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(tails); i++) {
+		int n = snprintf(text, sizeof text, "%s\n%s%s", one, one, tails[i]);
+		bool ok;
+		assay_run *run = read_text(text, (size_t)n, &ok), *alone;
+		CHECK(ok && run->part.t.gpu.n == 4 && run->part.t.source.n == 2);
+		CHECK_EQ(run->part.issues[ASSAY_ISSUE_truncated], 0);
+		alone = read_text(one, sizeof one - 1, &ok);
+		CHECK_EQ(run->part.issues[ASSAY_ISSUE_bad_record],
+			 2 * alone->part.issues[ASSAY_ISSUE_bad_record] + (i == 2));
+		assay_run_free(alone);
+		assay_run_free(run);
+	}
 	return 0;
 }
 

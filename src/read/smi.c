@@ -193,11 +193,12 @@ static int smi_sniff(assay_str head)
 	smi_columns cols = {0};
 	int sure = 0;
 	assay_str start = assay_str_trim(head);
-	bool text = !memchr(head.p ? head.p : "", 0, head.n) && !(start.n && start.p[0] == '[');
+	bool text = !(start.n && start.p[0] == '[');
 	for (int i = 0; text && i < SNIFF_LINES && head.n && !sure; i++) {
 		assay_str line = assay_str_trim(assay_str_cut(&head, '\n'));
 		size_t stamp;
-		if (!line.n || line.n > ASSAY_LINE_MAX || line.p[0] == '{')
+		text = !memchr(line.p, 0, line.n); /* a disk that filled up leaves some behind */
+		if (!text || !line.n || line.n > ASSAY_LINE_MAX || line.p[0] == '{')
 			continue;
 		smi_dcgm_header(&line, &stamp);
 		split_line(line, 0, &cells);

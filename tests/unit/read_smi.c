@@ -67,6 +67,21 @@ TEST(a_table_of_one_gpu_needs_no_number_where_all_of_its_columns_are_known)
 	return 0;
 }
 
+TEST(zeros_that_a_crash_left_behind_cost_a_row)
+{
+	static const char text[] = "timestamp,gfx_util,vram_used,rocm_version\n"
+				   "1700000000,80,1024,6.2.1\n1700000001,90,2048,6.2.1\n"
+				   "17000\0\0\0\0\0\0\0\0\0";
+	CHECK(assay_reader_smi.sniff((assay_str){text, sizeof text}) == 80);
+	assay_run *run = read_text(text, sizeof text);
+	int64_t ts;
+	double v;
+	CHECK(IS(run, -1, "util_pct", 2, 90) && ISSUES(run, truncated) == 1);
+	assay_run_free(run);
+	CHECK(!assay_reader_smi.sniff((assay_str){"\0timestamp,gfx_util,vram_used,rocm_version\n", 43}));
+	return 0;
+}
+
 TEST(dcgm_tables_are_read_by_gpu)
 {
 	static const char text[] =
