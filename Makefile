@@ -107,7 +107,7 @@ unit: $(B)/unit/run
 # Tests of what is not hot run once: the optimizer would take longer than they do.
 $(B)/unit/%.o: CFLAGS += $(if $(SAN)$(COVERAGE),,-O1)
 # What every event of a trace goes through.
-FAST := $(addprefix src/,base/inflate.c base/jsonw.c base/pool.c base/proto.c base/str.c model/run.c model/tables.c read/chrome_rows.c read/xplane_event.c)
+FAST := $(addprefix src/,base/inflate.c base/jsonw.c base/pool.c base/proto.c base/str.c model/run.c model/tables.c read/chrome_rows.c read/times.c read/xplane_event.c)
 $(foreach f,$(FAST:%.c=%.o),$(B)/$(f) $(B)/unit/$(f)): CFLAGS += $(if $(SAN),,-O3)
 # What analyzes and prints runs whose spare columns may be empty (model/tables.def) cannot read them.
 LEAN := $(foreach d,resolve analyze work path find like diff render,$(filter-out src/render/html%,$(wildcard src/$(d)/*.c)))

@@ -18,6 +18,8 @@ static void add_metric(assay_run *run, const char *name, double value, assay_sta
 	uint32_t r = assay_add(&run->part.t, ASSAY_T_metric);
 	assay_metric_table *m = &run->part.t.metric;
 	m->name[r] = assay_sid_of(run, name);
+	if (isnan(value)) /* absent where it was computed */
+		state = ASSAY_STATE_UNKNOWN;
 	m->value[r] = state == ASSAY_STATE_UNKNOWN ? 0 : value;
 	m->state[r] = (uint8_t)state;
 	m->how[r] = assay_sid_of(run, how);
@@ -230,8 +232,7 @@ static void compute_metrics(assay_run *run)
 		return;
 	add_metric(run, "compute_coverage_pct", 100 * r->coverage[0], ASSAY_STATE_MEASURED,
 		   "compute time whose operations and bytes are known");
-	add_metric(run, "tflops_per_sec", r->flops_per_second[0] * 1e-12,
-		   isnan(r->flops_per_second[0]) ? ASSAY_STATE_UNKNOWN : state,
+	add_metric(run, "tflops_per_sec", r->flops_per_second[0] * 1e-12, state,
 		   assay_printf(&run->arena, "%smatrix operations over the window", least));
 	add_metric(run, "tb_per_sec", r->bytes_per_second[0] * 1e-12,
 		   assay_is_mostly_known(r->coverage[0]) ? ASSAY_STATE_MEASURED
@@ -528,6 +529,16 @@ void assay_metrics(assay_run *run, const assay_report_opts *opts, const assay_wi
 	memory_metrics(run);
 	attention(run);
 	versions(run);
+}
+
+TEST(what_was_not_computed_is_unknown)
+{
+	assay_run *run = assay_run_new();
+	add_metric(run, "m", NAN, ASSAY_STATE_ESTIMATED, "h");
+	const assay_metric_table *m = &run->part.t.metric;
+	CHECK(m->state[0] == ASSAY_STATE_UNKNOWN && m->value[0] == 0);
+	assay_run_free(run);
+	return 0;
 }
 
 TEST(unknown_stays_unknown)

@@ -7,6 +7,7 @@
 #include "base/fmt.h"
 #include "base/output.h"
 #include "base/test.h"
+#include "read/times.h"
 
 enum { HEAD = 64 << 10 };
 
@@ -118,19 +119,26 @@ uint32_t assay_add_source(assay_run *run, assay_input *in, const assay_reader *r
 	return r;
 }
 
-/* The first line of a table, to see by what column it fails; NULL when it is no table. */
+/* Bytes of the first line of a table; 0: it is none. */
+static size_t head_line(assay_str head)
+{
+	size_t n = 0, commas = 0;
+	for (; n < head.n && head.p[n] != '\n' && head.p[n] != '\r'; n++) {
+		if ((unsigned char)head.p[n] < ' ' || head.p[n] == '{' || (!n && head.p[n] == '['))
+			return 0;
+		commas += head.p[n] == ',';
+	}
+	return commas < 2 ? 0 : n;
+}
+
+/* That line, to see by what column it fails; NULL: there is none. */
 static const char *columns_of(assay_arena *a, assay_str head)
 {
 	enum { SHOWN = 120 };
-	size_t n = 0, commas = 0;
-	for (; n < head.n && n < SHOWN && head.p[n] != '\n' && head.p[n] != '\r'; n++) {
-		if ((unsigned char)head.p[n] < ' ' || head.p[n] == '{' || (!n && head.p[n] == '['))
-			return NULL;
-		commas += head.p[n] == ',';
-	}
-	return commas < 2 ? NULL
-			  : assay_printf(a, "%s%s", assay_fmt_safe(a, (assay_str){head.p, n}),
-					 n == SHOWN ? "..." : "");
+	size_t n = head_line(head), shown = n < SHOWN ? n : SHOWN;
+	return n ? assay_printf(a, "%s%s", assay_fmt_safe(a, (assay_str){head.p, shown}),
+				n > shown ? "..." : "")
+		 : NULL;
 }
 
 /* Files that only their maker's tool reads, and what to do with them. */
@@ -166,6 +174,8 @@ static const char *content_hint(assay_str head)
 		 "; it is packed with xz: unpack it first"},
 		{0, "BZh", "; it is packed with bzip2: unpack it first"},
 		{0, "\x04\x22\x4d\x18", "; it is packed with lz4: unpack it first"},
+		{0, "\x1f\x8b", "; it is packed twice: unpack it once"},
+		{0, "\x28\xb5\x2f\xfd", "; it is packed twice: unpack it once"},
 		{257, "ustar", "; it is a tar archive: unpack it first"},
 		{0, "\xff\xfe", "; it is text in UTF-16: save it as UTF-8"},
 		{0, "\xfe\xff", "; it is text in UTF-16: save it as UTF-8"},
@@ -179,7 +189,10 @@ static const char *content_hint(assay_str head)
 		if (head.n >= hints[i].at + n && !memcmp(head.p + hints[i].at, hints[i].magic, n))
 			return hints[i].hint;
 	}
-	return NULL;
+	size_t n = head_line(head);
+	return n + 1 < head.n && head.p[n] == '\r' && head.p[n + 1] != '\n'
+		       ? "; its lines end with carriage returns: save it with line feeds"
+		       : NULL;
 }
 
 static void fail_unknown(assay_input *in, assay_str head, assay_err *err)
@@ -212,12 +225,21 @@ const assay_reader *assay_reader_choose(assay_input *in, assay_err *err)
 	return reader;
 }
 
+static bool read_bounded(assay_run *run, assay_input *in, const assay_reader *reader,
+			 assay_err *err)
+{
+	assay_times_mark before = assay_times_now(&run->part.t);
+	bool ok = reader->read(run, in, err);
+	assay_times_bound(&run->part, &before);
+	return ok;
+}
+
 bool assay_read_source(assay_run *run, assay_input *in, const assay_reader *reader, uint32_t source,
 		       assay_err *err)
 {
 	assay_source_table *s = &run->part.t.source;
 	run->part.source = source;
-	bool ok = reader->read(run, in, err);
+	bool ok = read_bounded(run, in, reader, err);
 	run->part.source = ASSAY_NO_ROW;
 	s->text_bytes[source] = assay_input_text_bytes(in);
 	bool alone = s->n == source + 1; /* a file of many processes names no rank */
@@ -247,7 +269,7 @@ assay_run *assay_read_bytes(const assay_reader *reader, const void *p, size_t n)
 	assay_run *run = assay_run_new();
 	assay_input *in = assay_input_memory(p, n);
 	run->part.source = assay_add_source(run, in, reader);
-	bool ok = reader->read(run, in, NULL);
+	bool ok = read_bounded(run, in, reader, NULL);
 	assay_input_close(in);
 	assay_assert_sound(run, "reading");
 	if (ok)
@@ -272,7 +294,31 @@ TEST(what_is_packed_in_other_ways_is_told)
 {
 	CHECK(strstr(content_hint(ASSAY_S("PK\3\4....")), "zip archive"));
 	CHECK(strstr(content_hint(ASSAY_S("BZh91AY")), "bzip2"));
+	CHECK(strstr(content_hint(ASSAY_S("\x1f\x8b\x08")), "packed twice"));
 	CHECK(!content_hint(ASSAY_S("{\"traceEvents\"")) && !content_hint(ASSAY_S("P")));
+	CHECK(!content_hint(ASSAY_S("a,b,c\r\n1,2,3\r\n")) && !content_hint(ASSAY_S("a,b,c\r")));
+	return 0;
+}
+
+TEST(tables_are_read_by_lines_only)
+{
+	static const char *const heads[] = {
+		"Kind,Kernel_Name,Start_Timestamp,End_Timestamp",
+		"Start (ns),Duration (ns),Device,Ctx,Strm,Name",
+		"timestamp, index, utilization.gpu [%], power.draw [W]",
+	};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(heads); i++) {
+		char text[600] = "";
+		int n = snprintf(text, sizeof text, "%s\r1,2,3,4", heads[i]);
+		CHECK(!sniff((assay_str){text, (size_t)n}));
+		CHECK(strstr(content_hint((assay_str){text, (size_t)n}), "carriage returns"));
+		/* an archive of it: its name, zeros, what it is, the text */
+		memset(text, 0, sizeof text);
+		memcpy(text, "t.csv", 5);
+		memcpy(text + 257, "ustar", 5);
+		n = snprintf(text + 512, sizeof text - 512, "%s\n", heads[i]);
+		CHECK(!sniff((assay_str){text, 512 + (size_t)n}));
+	}
 	return 0;
 }
 

@@ -1,4 +1,5 @@
 /* Waits of the sweep: which record each one meets, and what a thread or stream waited for. */
+#include "base/num.h"
 #include "resolve/sweep_state.h"
 
 static uint64_t gap_of(const assay_sweep *s, uint32_t scope)
@@ -552,7 +553,7 @@ static void fan_in(assay_sweep *s, const assay_sweep_rec *r, assay_sweep_wait *w
 {
 	sweep_work work = sweep_fan_work(s, d, which, &w->producer);
 	bool newer = work.row != ASSAY_NO_ROW &&
-		     work.end > s->device.p[d].drained + (int64_t)r->arg &&
+		     work.end > assay_wrap_add(s->device.p[d].drained, (int64_t)r->arg) &&
 		     r->enter >= s->device.p[d].drained;
 	if (which ==
 	    SWEEP_ALL_STREAMS) /* work after the last wait for all ended later than all before */

@@ -77,7 +77,7 @@ static bool memory_fits(const struct device *d, double gb)
 static int32_t units_of(const struct device *d, int32_t told)
 {
 	bool radeon = assay_str_starts(assay_str_of(d->arch), "gfx1");
-	return radeon && told * 2 == d->units ? d->units : told;
+	return radeon && told == d->units / 2 ? d->units : told;
 }
 
 /* Fewer units than the product has (MIG, an AMD partition). Whole ones are sold with a few units
@@ -485,6 +485,13 @@ TEST(parts_of_a_device_have_their_share_and_doubt_is_said)
 }
 
 /* Peak = units x operations a clock x clock: the rows agree with the machines they are of. */
+TEST(no_device_has_units_without_end)
+{
+	static const struct device radeon = {.arch = "gfx1100", .units = 96};
+	CHECK(units_of(&radeon, 48) == 96 && units_of(&radeon, INT32_MAX) == INT32_MAX);
+	return 0;
+}
+
 TEST(rates_are_what_units_and_clocks_make)
 {
 	static const struct {

@@ -4,6 +4,7 @@
 #include "write/chrome.h"
 
 #include "base/group.h"
+#include "base/num.h"
 #include "base/sort.h"
 #include "base/test.h"
 
@@ -73,7 +74,7 @@ unsigned chrome_moved(const chrome_out *c, uint32_t track, int64_t ts)
 /* A stream that is not a number has its row at its absolute value, as Kineto does. */
 int64_t chrome_stream_row(int64_t stream, unsigned lane)
 {
-	int64_t row = stream < 0 ? -stream : stream;
+	int64_t row = stream < 0 ? assay_wrap_sub(0, stream) : stream;
 	return lane ? row % LANE_STEP + (int64_t)lane * LANE_STEP : row;
 }
 
@@ -102,6 +103,13 @@ void chrome_name_overlaps(chrome_out *c)
 		chrome_end(c);
 	}
 	assay_map_free(&named);
+}
+
+TEST(streams_of_any_number_have_a_row)
+{
+	CHECK(chrome_stream_row(-7, 0) == 7 && chrome_stream_row(7, 2) == 7 + 2 * LANE_STEP);
+	CHECK(chrome_stream_row(INT64_MIN, 0) == INT64_MIN);
+	return 0;
 }
 
 TEST(spans_that_cross_do_not_fit_and_those_that_nest_do)

@@ -78,7 +78,8 @@ TEST(zeros_that_a_crash_left_behind_cost_a_row)
 	double v;
 	CHECK(IS(run, -1, "util_pct", 2, 90) && ISSUES(run, truncated) == 1);
 	assay_run_free(run);
-	CHECK(!assay_reader_smi.sniff((assay_str){"\0timestamp,gfx_util,vram_used,rocm_version\n", 43}));
+	CHECK(!assay_reader_smi.sniff(
+		(assay_str){"\0timestamp,gfx_util,vram_used,rocm_version\n", 43}));
 	return 0;
 }
 
