@@ -1,9 +1,10 @@
 /* assay ctl: orders to recordings that are under way, through the socket in each run directory. */
-#define _GNU_SOURCE /* O_PATH */
+#define _GNU_SOURCE /* O_PATH, strverscmp */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -81,7 +82,12 @@ static const char *why_not(int why)
 				     : strerror(why);
 }
 
-/* A folder of runs: those in it that are under way. */
+static int by_name(const void *a, const void *b)
+{
+	return strverscmp(((const asked *)a)->run, ((const asked *)b)->run);
+}
+
+/* A folder of runs: those in it that are under way, rank2 before rank10. */
 static bool add_inside(all_asked *out, assay_arena *a, const char *folder)
 {
 	size_t before = out->n;
@@ -96,6 +102,8 @@ static bool add_inside(all_asked *out, assay_arena *a, const char *folder)
 	}
 	if (d)
 		closedir(d);
+	if (out->n > before)
+		qsort(out->p + before, out->n - before, sizeof *out->p, by_name);
 	return out->n > before;
 }
 
