@@ -235,8 +235,8 @@ int32_t assay_py_line(const assay_py *py, assay_py_get *get, int pid, const assa
 		return 0;
 	if (!get(pid, f->code + py->at.code_line, &first, sizeof first))
 		return 0;
-	if (offset < 0)
-		return first;
+	if (offset < 0) /* up to 3.10 of Nuitka's frames, too, and they stay so */
+		return py->minor > 10 ? first : 0;
 	if (!get(pid, f->code + py->at.code_lines, &bytes, sizeof bytes) || !bytes ||
 	    !get(pid, bytes + py->at.object_size, &size, sizeof size) || size < 0)
 		return first;
