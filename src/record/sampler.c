@@ -72,7 +72,7 @@ typedef struct gil {
 
 static struct {
 	_Atomic int running;
-	_Atomic uint32_t stopping, stopped, asleep; /* futexes */
+	_Atomic uint32_t begun, stopping, stopped, asleep; /* futexes */
 	/* the rest belongs to the sampler's thread */
 	assay_stacks *stacks;
 	seen seen[SEEN];
@@ -719,6 +719,8 @@ static void *sampler_thread(void *arg)
 	find_tid_place();
 	sm.own_table =
 		assay_rt_own_table(); /* else /proc is read in the program's, for microseconds */
+	atomic_store(&sm.begun, 1);
+	assay_rt_wake(&sm.begun);
 	prctl(PR_SET_TIMERSLACK, SLACK_NS);
 	sm.every = (int64_t)assay_rt_conf()->sample_us * 1000;
 	if (wants_native())
@@ -748,14 +750,19 @@ static void *sampler_thread(void *arg)
 	return NULL;
 }
 
+/* Waits until the thread has its table: the program may forbid the calls that make one next, as a
+ * sandbox does once the driver is there. */
 void assay_samples_start(void)
 {
 	if (atomic_exchange(&sm.running, 1))
 		return;
 	sm.stacks = assay_stacks_new();
+	atomic_store(&sm.begun, 0);
 	atomic_store(&sm.stopping, 0);
 	atomic_store(&sm.stopped, 0);
-	if (!sm.stacks || !assay_rt_thread(sampler_thread))
+	if (sm.stacks && assay_rt_thread(sampler_thread))
+		assay_rt_wait_while(&sm.begun, 0, JOIN_NS);
+	else
 		atomic_store(&sm.running, 0);
 }
 
