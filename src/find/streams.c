@@ -1,8 +1,11 @@
 /* Streams that wait for each other while the device has room for both. Whether the waits are needed
  * only the program knows: what is said is what they cost, and where they are asked for. */
+#include "analyze/analyze.h"
 #include "analyze/idle_lines.h"
 #include "base/fmt.h"
+#include "base/test.h"
 #include "find/finding.h"
+#include "model/by_hand.h"
 #include "model/grid.h"
 
 static const double worth_a_look = 0.05; /* of the window */
@@ -22,7 +25,8 @@ struct waits {
 	const assay_find_ctx *c;
 	uint64_t count; /* that delayed work of another stream */
 	int64_t delayed;
-	bool guessed; /* by times, where the recording does not say who waits for whom */
+	bool guessed;    /* by times, where the recording does not say who waits for whom */
+	bool by_default; /* it is the rules of the default stream that make them wait */
 	assay_map known;
 	assay_vec(struct line) line;
 	assay_grids grids; /* where there is a line */
@@ -62,6 +66,39 @@ static void add_wait(struct waits *x, size_t wait)
 	x->count++;
 	x->delayed += w->delayed[wait];
 	add_line(x, w->host[wait], w->delayed[wait]);
+}
+
+/* ------------------------------------------------------------------ the default stream */
+
+/* The stream that all edges of the default stream's rules have in common. */
+static uint32_t default_track(const struct waits *x)
+{
+	const assay_tables *t = &x->run->part.t;
+	uint32_t *ends = assay_alloc(x->c->scratch, (t->track.n + 1) * sizeof *ends), most = 0;
+	for (uint32_t i = 0; i < t->edge.n; i++)
+		if (t->edge.kind[i] == ASSAY_EDGE_LEGACY && t->edge.to_gpu[i] != ASSAY_NO_ROW) {
+			ends[t->gpu.track[t->edge.from_gpu[i]]]++;
+			ends[t->gpu.track[t->edge.to_gpu[i]]]++;
+		}
+	for (uint32_t i = 0; i < t->track.n; i++)
+		most = ends[i] > ends[most] ? i : most;
+	return t->track.n && ends[most] ? most : ASSAY_NO_ROW;
+}
+
+/* Lines that put work on the default stream while kernels of others ran, which it waits for, and
+ * which wait for it. */
+static void add_default_stream(struct waits *x)
+{
+	const assay_tables *t = &x->run->part.t;
+	uint32_t track = default_track(x);
+	for (uint32_t i = 0; i < t->edge.n && track != ASSAY_NO_ROW; i++) {
+		uint32_t from = t->edge.from_gpu[i], to = t->edge.to_gpu[i];
+		if (t->edge.kind[i] == ASSAY_EDGE_LEGACY && to != ASSAY_NO_ROW &&
+		    t->gpu.track[to] == track && t->gpu.kind[from] == ASSAY_GPU_KERNEL &&
+		    in_window(&t->gpu, x->c->w, to) && t->launch.host[to] != ASSAY_NO_ROW)
+			add_line(x, t->launch.host[to], 1);
+	}
+	x->by_default = x->line.n > 0;
 }
 
 /* ------------------------------------------------------------------ room on the device */
@@ -154,8 +191,10 @@ static void tell(const struct waits *x, int64_t saved, double fill)
 		.total = saved,
 		.saved = saved,
 		.replayed = !x->guessed,
-		.confidence = x->guessed ? 0.4 : 0.5,
-		.fix = "where the work of one stream does not need the other's, leave the wait_event/wait_stream between them out, and join them once at the end"};
+		.confidence = x->guessed && !x->by_default ? 0.4 : 0.5,
+		.fix = x->by_default
+			       ? "make the streams with cudaStreamNonBlocking (hipStreamNonBlocking), or put what goes to the default stream on a stream of its own"
+			       : "where the work of one stream does not need the other's, leave the wait_event/wait_stream between them out, and join them once at the end"};
 	for (size_t i = 0; i < x->line.n; i++)
 		worst = x->line.p[i].delayed > worst.delayed ? x->line.p[i] : worst;
 	f.where.op = assay_z(x->run, t->host.name[worst.host]);
@@ -164,11 +203,17 @@ static void tell(const struct waits *x, int64_t saved, double fill)
 		assay_where_in_stack(x->run, own, &f.where);
 	f.text = assay_printf(
 		c->scratch,
-		"streams %s for each other although the device has room for both: %s, if they need not",
-		x->guessed ? "seem to wait" : "wait", assay_share_words(c, saved));
+		x->by_default
+			? "work on the default stream makes the others wait for each other although the device has room for both: %s, if they need not"
+		: x->guessed
+			? "streams seem to wait for each other although the device has room for both: %s, if they need not"
+			: "streams wait for each other although the device has room for both: %s, if they need not",
+		assay_share_words(c, saved));
 	f.fact[0] = assay_printf(
 		c->scratch,
-		x->guessed
+		x->by_default
+			? "%s kernels%s begin when another stream's end, %s%s later than they could"
+		: x->guessed
 			? "which stream waits for which is not recorded, but %s kernels%s begin when another stream's end, %s%s later than they could"
 			: "%s waits of a stream for another%s, %s%s",
 		assay_fmt_count(count, x->count / (uint64_t)each.steps),
@@ -192,31 +237,117 @@ static int64_t saved_without(struct waits *x)
 		       : 0;
 }
 
+/* Whether the waits gathered are worth a finding, which is then added. */
+static bool tell_waits(struct waits *x)
+{
+	const assay_find_ctx *c = x->c;
+	double least = worth_a_look * (double)c->whole, fill = 1;
+	if (!x->line.n)
+		return false;
+	x->grids = assay_grids_of(x->run, c->scratch);
+	x->units = assay_device_units(x->run, x->run->part.t.device_time.device[c->w->device]);
+	int64_t most = room(x, &fill);
+	if ((double)most < least || (x->count && (double)x->delayed < least))
+		return false;
+	int64_t saved = saved_without(x);
+	saved = saved < most ? saved : most;
+	if ((double)saved >= least)
+		tell(x, saved, fill);
+	return (double)saved >= least;
+}
+
+static void free_waits(struct waits *x)
+{
+	assay_vec_free(&x->line);
+	assay_map_free(&x->known);
+}
+
 static void find_streams(assay_run *run, const assay_find_ctx *c)
 {
-	struct waits x = {.run = run, .c = c};
-	double fill = 1;
+	struct waits asked = {.run = run, .c = c}, by_default = asked;
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !c->order)
 		return;
 	for (size_t i = 0; i < run->part.t.wait.n; i++)
 		if (between_streams(run, c->w, i) && run->part.t.wait.host[i] != ASSAY_NO_ROW)
-			add_wait(&x, i);
+			add_wait(&asked, i);
 		else if (is_unsaid(run, c->w, i))
-			add_line(&x, run->part.t.wait.host[i], 1); /* the line of most of them */
-	double least = worth_a_look * (double)c->whole;
-	if (x.line.n) {
-		x.grids = assay_grids_of(run, c->scratch);
-		x.units = assay_device_units(run, run->part.t.device_time.device[c->w->device]);
+			add_line(&asked, run->part.t.wait.host[i],
+				 1); /* the line of most of them */
+	if (!tell_waits(&asked)) {
+		add_default_stream(&by_default);
+		tell_waits(&by_default);
 	}
-	int64_t most = x.line.n ? room(&x, &fill) : 0;
-	if ((double)most >= least && (!x.count || (double)x.delayed >= least)) {
-		int64_t saved = saved_without(&x);
-		saved = saved < most ? saved : most;
-		if ((double)saved >= least)
-			tell(&x, saved, fill);
-	}
-	assay_vec_free(&x.line);
-	assay_map_free(&x.known);
+	free_waits(&asked);
+	free_waits(&by_default);
 }
 
 const assay_finder assay_find_streams = {.id = "streams", .find = find_streams};
+
+/* Two streams by turns, a fill on a third between their kernels; joined: by the rules of the
+ * default stream. -> findings; 100 units, and blocks as many as these. */
+static size_t turns_of_two_streams(bool joined, uint32_t blocks, assay_found *first)
+{
+	enum { ROUNDS = 20, KERNEL = 50000, FILL = 2000, ROUND = KERNEL + 2 * FILL };
+	assay_run *run = assay_run_new();
+	assay_tables *t = &run->part.t;
+	assay_arena scratch = {0};
+	assay_order order;
+	struct assay_found_list list = {.found = {0}};
+	const assay_window w = {
+		.device = 0, .to = ROUNDS * ROUND, .compute = ROUNDS * KERNEL, .steps = 0};
+	const assay_find_ctx c = {.w = &w,
+				  .order = &order,
+				  .scratch = &scratch,
+				  .list = &list,
+				  .whole = w.to,
+				  .now = w.to};
+	uint32_t track[3], before = ASSAY_NO_ROW;
+	run->part.source = assay_add(t, ASSAY_T_source);
+	for (int i = 0; i < 3; i++) {
+		track[i] = assay_add(t, ASSAY_T_track);
+		t->track.kind[track[i]] = ASSAY_TRACK_STREAM;
+	}
+	for (int64_t i = 0; i < ROUNDS; i++) {
+		uint32_t call = assay_hand_host(run, ASSAY_HOST_DRIVER, "cuMemsetD32Async", i, 1);
+		uint32_t fill = assay_hand_gpu(run, "Memset", i * ROUND, FILL, call);
+		call = assay_hand_host(run, ASSAY_HOST_DRIVER, "cuLaunchKernel", i, 1);
+		uint32_t kernel = assay_hand_gpu(run, "advance", i * ROUND + FILL, KERNEL, call);
+		t->gpu.kind[fill] = ASSAY_GPU_MEMSET;
+		t->gpu.track[fill] = track[2];
+		t->gpu.track[kernel] = track[i % 2];
+		t->gpu.grid_x[kernel] = blocks;
+		t->gpu.block_x[kernel] = 1024;
+		const uint32_t ends[][2] = {{before, fill}, {fill, kernel}};
+		for (int k = before == ASSAY_NO_ROW; joined && k < 2; k++) {
+			uint32_t e = assay_add(t, ASSAY_T_edge);
+			t->edge.kind[e] = ASSAY_EDGE_LEGACY;
+			t->edge.from_gpu[e] = ends[k][0];
+			t->edge.to_gpu[e] = ends[k][1];
+		}
+		before = kernel;
+	}
+	uint32_t d = assay_add(t, ASSAY_T_device), time = assay_add(t, ASSAY_T_device_time);
+	t->device.id[d] = t->device_time.device[time] = 0;
+	t->device.source[d] = run->part.source;
+	t->device.units[d] = 100;
+	assay_kernels(run);
+	assay_order_build(&order, run);
+	find_streams(run, &c);
+	size_t found = list.found.n;
+	*first = found ? list.found.p[0] : (assay_found){0};
+	assay_order_free(&order);
+	assay_vec_free(&list.found);
+	assay_arena_free(&scratch);
+	assay_run_free(run);
+	return found;
+}
+
+TEST(the_default_stream_makes_others_take_turns)
+{
+	assay_found f;
+	CHECK_EQ(turns_of_two_streams(true, 10, &f), 1);
+	CHECK(f.saved > 400000 && f.saved < 600000); /* one of two streams remains */
+	CHECK_EQ(turns_of_two_streams(false, 10, &f), 0);
+	CHECK_EQ(turns_of_two_streams(true, 1000, &f), 0); /* no room for both */
+	return 0;
+}
