@@ -11,7 +11,7 @@ static const uint64_t SUM_MOST = (uint64_t)1 << 59, APART_MOST = (uint64_t)1 << 
 
 static void bound_lengths(assay_part *part, int64_t *dur, size_t n)
 {
-	uint64_t bits = 0, most = SUM_MOST / (n ? n : 1);
+	uint64_t bits = 0, most = SUM_MOST / n;
 	for (size_t i = 0; i < n; i++)
 		bits |= (uint64_t)dur[i] + 1; /* -1: unknown */
 	if (bits <= most)
@@ -50,7 +50,7 @@ static void bound_moments(assay_part *part, int64_t *ts, int64_t *dur, size_t n)
 		any |= (uint64_t)ts[i];
 		all &= (uint64_t)ts[i];
 	}
-	if (!n || (any ^ all) < APART_MOST) /* they differ in low bits only */
+	if ((any ^ all) < APART_MOST) /* they differ in low bits only */
 		return;
 	int64_t middle = middle_of(ts, n), first = middle;
 	for (size_t i = 0; i < n; i++)
@@ -64,10 +64,12 @@ static void bound_moments(assay_part *part, int64_t *ts, int64_t *dur, size_t n)
 		}
 }
 
-static void bound(assay_part *part, int64_t *ts, int64_t *dur, size_t n)
+static void bound(assay_part *part, int64_t *ts, int64_t *dur, size_t from, size_t n)
 {
-	bound_moments(part, ts, dur, n);
-	bound_lengths(part, dur, n);
+	if (n == from)
+		return;
+	bound_moments(part, ts + from, dur + from, n - from);
+	bound_lengths(part, dur + from, n - from);
 }
 
 assay_times_mark assay_times_now(const assay_tables *t)
@@ -78,13 +80,10 @@ assay_times_mark assay_times_now(const assay_tables *t)
 void assay_times_bound(assay_part *part, const assay_times_mark *from)
 {
 	assay_tables *t = &part->t;
-#define BOUND(table)                                                                               \
-	bound(part, t->table.ts + from->table, t->table.dur + from->table, t->table.n - from->table)
-	BOUND(host);
-	BOUND(gpu);
-	BOUND(sync);
-	BOUND(sample);
-#undef BOUND
+	bound(part, t->host.ts, t->host.dur, from->host, t->host.n);
+	bound(part, t->gpu.ts, t->gpu.dur, from->gpu, t->gpu.n);
+	bound(part, t->sync.ts, t->sync.dur, from->sync, t->sync.n);
+	bound(part, t->sample.ts, t->sample.dur, from->sample, t->sample.n);
 }
 
 TEST(lengths_whose_sum_cannot_be_are_counted_and_left_out)
