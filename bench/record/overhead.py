@@ -5,10 +5,11 @@ the other one of its round, their median, and a 95 % interval of it (bootstrap).
 also tells how much larger they make a capture, and torch.profiler in processes without assay. Where loads.py has a limit
 for a load, the row of the default recording says whether its ratio is within it.
 
-usage: bench/record/overhead.py [--rounds N] [--seconds S] [--who NAME,...] [--with KEY=VALUE] [LOAD...]
+usage: bench/record/overhead.py [--rounds N] [--seconds S] [--steps N] [--who NAME,...] [--with KEY=VALUE] [LOAD...]
 --with     a setting of the recorder's (as of `assay record --set`) for all loads: no_driver=1, driver_launches=1, tick=100, ...
 LOAD       of loads.py; all of them when none is named, "limits" stands for those with a limit
 --who      assay, bare (assay without stacks and samples), torch.profiler (default: all three)
+--steps    the fewest steps of a block (default 5): a block ends with a wait for the device, behind which the host is not ahead of it
 --rounds   rounds for each load and profiler (default 100)
 --seconds  the most that all of it takes (default 150): rounds then are fewer, and the table says how many
 ASSAY names the program (default build/release/assay beside this file)."""
@@ -28,7 +29,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ASSAY = os.path.abspath(os.environ.get("ASSAY", os.path.join(HERE, "../../build/release/assay")))
-BLOCK_S = 0.02  # at least one step
+BLOCK_S = 0.02
 WARM_UP = 8
 PRISTINE = 20   # blocks before anything was ever switched on
 RESAMPLES = 2000
@@ -49,14 +50,14 @@ def interval(ratios):
 class Blocks:
     """Blocks of steps of one load, each timed until the GPU is done."""
 
-    def __init__(self, make):
+    def __init__(self, make, least):
         import torch
         self.wait = torch.cuda.synchronize
         self.step = make()
         for _ in range(WARM_UP):
             self.step()
         self.steps = 1
-        self.steps = max(1, round(BLOCK_S / self.time()))
+        self.steps = max(least, round(BLOCK_S / self.time()))
 
     def time(self):
         """Seconds a step."""
@@ -123,7 +124,7 @@ def count_stacks(capture):
     return numbers[-1] if numbers else 0
 
 
-def measure(load, who, n, until):
+def measure(load, who, least, n, until):
     from loads import LOADS
     make, settings, _ = LOADS[load]
     settings = ";".join(filter(None, (settings, BARE if who == "bare" else "")))
@@ -132,7 +133,7 @@ def measure(load, who, n, until):
             os.environ.pop(name, None)
     elif settings:
         os.environ["ASSAY_RECORD"] += ";" + settings
-    blocks = Blocks(make)
+    blocks = Blocks(make, least)
     pristine = [blocks.time() for _ in range(PRISTINE)]
     switch = Kineto() if who == "torch.profiler" else Assay()
     ratios, offs, more = rounds(blocks, switch, n, until)
@@ -148,13 +149,13 @@ def measure(load, who, n, until):
     return out
 
 
-def in_a_child(load, who, n, until):
+def in_a_child(load, who, *limits):
     """torch is imported once, CUDA starts in each child anew."""
     read, write = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            text = json.dumps(measure(load, who, n, until))
+            text = json.dumps(measure(load, who, *limits))
         except Exception as e:  # one load's trouble is not the others'
             text = json.dumps({"error": f"{type(e).__name__}: {e}"})
         with os.fdopen(write, "w") as f:
@@ -192,7 +193,7 @@ def show_size(load, results):
         print(f"{load:14} {'size':15} {ratio:.2f}x with stacks and samples: {'within' if ratio <= SIZE_LIMIT else 'OVER'} {SIZE_LIMIT}", flush=True)
 
 
-def work(loads, who, n, seconds):
+def work(loads, who, least, n, seconds):
     import torch.profiler  # noqa: F401  before the children are made
     try:
         import transformers  # noqa: F401
@@ -203,7 +204,7 @@ def work(loads, who, n, seconds):
     end = time.monotonic() + seconds
     results = {}
     for i, (load, w) in enumerate(turns):
-        r = in_a_child(load, w, n, time.monotonic() + (end - time.monotonic()) / (len(turns) - i))
+        r = in_a_child(load, w, least, n, time.monotonic() + (end - time.monotonic()) / (len(turns) - i))
         results.setdefault(load, {})[w] = r
         show(load, w, r)
         if w == who[-1]:
@@ -221,18 +222,20 @@ def main():
     options = argparse.ArgumentParser(usage=__doc__)
     options.add_argument("--rounds", type=int, default=100)
     options.add_argument("--seconds", type=float, default=150)
+    options.add_argument("--steps", type=int, default=5)
     options.add_argument("--who", default=",".join(WHO))
     options.add_argument("--with", action="append", default=[], dest="settings")
     options.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options.add_argument("loads", nargs="*")
     a = options.parse_args()
     if a.inside:
-        sys.exit(work(wanted(a.loads), a.who.split(","), a.rounds, a.seconds))
+        sys.exit(work(wanted(a.loads), a.who.split(","), a.steps, a.rounds, a.seconds))
     run = tempfile.mkdtemp(prefix="assay-overhead-")
     try:
         sys.exit(subprocess.run([ASSAY, "record", "--paused", "--quiet", "-o", run, "--telemetry", "off",
                                  *(word for s in a.settings for word in ("--set", s)), "--", sys.executable, __file__, "--inside",
-                                 "--rounds", str(a.rounds), "--seconds", str(a.seconds), "--who", a.who, *a.loads]).returncode)
+                                 "--steps", str(a.steps), "--rounds", str(a.rounds), "--seconds", str(a.seconds), "--who", a.who,
+                                 *a.loads]).returncode)
     finally:
         shutil.rmtree(run, ignore_errors=True)
 
