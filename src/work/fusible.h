@@ -9,12 +9,14 @@ typedef struct assay_fused {
 	bool goes;         /* into the longest of its chain */
 	float least, most; /* of what all that go take, the shares that are saved for sure and at
 			      best */
+	uint32_t piece;    /* 1 + the place of the piece before it of the same operation; 0: none */
 } assay_fused;
 
 typedef struct assay_link {
 	assay_sid name;
 	int64_t ns;
 	bool reduces, casts;
+	bool spreads; /* may read less than it writes: what is not laid out like its result */
 } assay_link;
 
 enum { ASSAY_CHAIN_MOST = 32 };
@@ -29,7 +31,8 @@ typedef struct assay_fusible {
 
 /* A piece of work and its place, a number of the caller's; fused: by place. */
 void assay_fusible_add(assay_fusible *c, assay_fused *fused, uint32_t place, assay_link link);
-/* Something that cannot be fused came, or nothing more. */
-void assay_fusible_end(assay_fusible *c, assay_fused *fused);
+/* Something that cannot be fused came, or nothing more; taken: it may read any tensor of the chain.
+ */
+void assay_fusible_end(assay_fusible *c, assay_fused *fused, bool taken);
 
 #endif

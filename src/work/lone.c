@@ -20,6 +20,7 @@ struct named {
 	bool wide;         /* in double precision */
 	bool plain_copy;   /* of elements as long as a double, or of a type that is not told */
 	bool compiled;     /* by a compiler that fuses what it can */
+	bool spreads;      /* may read less than it writes */
 	uint8_t passes;    /* of a batch norm over planes (NCHW): tensors read and written */
 };
 
@@ -92,6 +93,18 @@ static uint8_t planar_passes(assay_str name)
 	return 0;
 }
 
+/* PyTorch's vectorized kernels take operands that are laid out like their result; others go by
+ * strides, which are 0 along what is broadcast. CuPy's may do either. */
+static bool may_spread(assay_str name, uint8_t role)
+{
+	static const char *const words[] = {"gpu_kernel_impl", "elementwise_kernel_with_index",
+					    "distribution_elementwise", "cupy_"};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++)
+		if (assay_str_find(name, words[i]) >= 0)
+			return true;
+	return role == ASSAY_ROLE_FILL;
+}
+
 static struct named read_name(const assay_run *run, uint32_t kernel)
 {
 	const assay_kernel_table *k = &run->part.t.kernel;
@@ -99,6 +112,7 @@ static struct named read_name(const assay_run *run, uint32_t kernel)
 	struct named n = {.family = k->family[kernel],
 			  .role = assay_role_of_kernel(name),
 			  .passes = planar_passes(name)};
+	n.spreads = may_spread(name, n.role);
 	n.compiled = assay_str_starts(name, "triton_") || assay_str_find(name, "fusion") >= 0;
 	bool other = assay_str_find_nocase(name, "float") >= 0 ||
 		     assay_str_find_nocase(name, "half") >= 0;
@@ -283,17 +297,24 @@ static bool is_link(const struct lone *l, const struct named *n, uint32_t gpu)
 	       n->role != ASSAY_ROLE_LAYOUT && (stack == ASSAY_NO_ROW || !l->in_optimizer[stack]);
 }
 
+static bool is_matrix_work(const struct named *n)
+{
+	return n->family == ASSAY_FAMILY_GEMM || n->family == ASSAY_FAMILY_CONV ||
+	       n->family == ASSAY_FAMILY_ATTENTION;
+}
+
 static void see_link(struct lone *l, assay_fusible *c, const struct named *n, uint32_t gpu,
 		     size_t at)
 {
 	if (!n || !is_link(l, n, gpu)) {
-		assay_fusible_end(c, l->fused);
+		assay_fusible_end(c, l->fused, n && is_matrix_work(n));
 		return;
 	}
 	assay_link link = {.name = l->t->gpu.name[gpu],
 			   .ns = l->t->gpu.dur[gpu],
 			   .reduces = n->family == ASSAY_FAMILY_REDUCTION,
-			   .casts = n->role == ASSAY_ROLE_CAST};
+			   .casts = n->role == ASSAY_ROLE_CAST,
+			   .spreads = n->spreads};
 	assay_fusible_add(c, l->fused, (uint32_t)at, link);
 }
 
@@ -524,7 +545,7 @@ void assay_lone_kernels(assay_run *run, const assay_order *order, const assay_ra
 	for (size_t i = 0; i < l.device->n; i++)
 		see_work(&l, i);
 	for (size_t i = 0; i < l.chain.n; i++)
-		assay_fusible_end(&l.chain.p[i], l.fused);
+		assay_fusible_end(&l.chain.p[i], l.fused, false);
 	judge_kernels(&l);
 	assay_vec_free(&l.chain);
 	assay_vec_free(&l.layout);
@@ -701,6 +722,27 @@ TEST(memory_bound_kernels_in_a_row_could_be_one)
 	CHECK_EQ(saved, 31000); /* all but the longest */
 	CHECK_EQ(reported(loop, ASSAY_COUNT_OF(loop), ASSAY_ADVICE_CHAIN), 0);
 	CHECK_EQ(reported(apart, ASSAY_COUNT_OF(apart), ASSAY_ADVICE_CHAIN), 0);
+	return 0;
+}
+
+/* Differences of all pairs in two pieces, squared, summed; then rows are looked up. */
+TEST(a_product_may_need_what_only_sums_are_left_of)
+{
+	const char *
+		pairs =
+		       "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<CUDAFunctor_add<float>>>",
+	       *alike = "void at::native::vectorized_elementwise_kernel<4, CUDAFunctor_add<float>>",
+	       *pow = "void at::native::vectorized_elementwise_kernel<4, pow_tensor_scalar>",
+	       *sum = "void at::native::reduce_kernel<512, 1, sum_functor<float>>",
+	       *rows = "void at::native::vectorized_gather_kernel<16, long>";
+	struct hand_kernel k[] = {{pairs, 140000}, {pairs, 140000}, {pow, 100000}, {pow, 100000},
+				  {sum, 150000},   {sum, 150000},   {rows, 9000}};
+	CHECK_EQ(reported(k, ASSAY_COUNT_OF(k), ASSAY_ADVICE_CHAIN), 580000); /* two passes stay */
+	k[6].name = bmm;
+	CHECK_EQ(reported(k, ASSAY_COUNT_OF(k), ASSAY_ADVICE_CHAIN), 480000);
+	k[6].name = rows;
+	k[0].name = k[1].name = alike;
+	CHECK_EQ(reported(k, ASSAY_COUNT_OF(k), ASSAY_ADVICE_CHAIN), 480000);
 	return 0;
 }
 
