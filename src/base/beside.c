@@ -20,10 +20,12 @@ void assay_beside_start(assay_beside *b, unsigned threads, void (*work)(void *ar
 
 void assay_beside_join(assay_beside *b)
 {
+	if (b->done)
+		return;
 	if (b->runs) {
 		wait_for(b);
 		assay_thread_fail_as(&b->thread);
-	} else if (!b->done) {
+	} else {
 		b->work(b->arg);
 	}
 	b->done = true;

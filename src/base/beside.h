@@ -15,7 +15,7 @@ typedef struct assay_beside {
 
 /* The struct stays where it is until it was joined or dropped, as does what arg leads to. */
 void assay_beside_start(assay_beside *b, unsigned threads, void (*work)(void *arg), void *arg);
-/* The work is done when this returns. */
+/* The work is done when this returns. Once it was, any thread may call this. */
 void assay_beside_join(assay_beside *b);
 /* Nobody wants it any more: waits for what has begun, begins nothing. */
 void assay_beside_drop(assay_beside *b);

@@ -102,6 +102,12 @@ static void fail(void *arg)
 		pthread_mutex_unlock(&t->beginning);
 }
 
+void assay_turns_await(const assay_turns *job, uint64_t task)
+{
+	assert(job->hand_over);
+	wait_turn(job->now, task);
+}
+
 static void hand_over(struct worker *w, uint64_t task)
 {
 	const assay_turns *job = w->turns->job;
@@ -136,9 +142,10 @@ static void join(void *arg)
 	pthread_mutex_destroy(&c->turns->lock);
 }
 
-void assay_turns_run(const assay_turns *job)
+void assay_turns_run(assay_turns *job)
 {
 	struct turns t = {.job = job};
+	job->now = &t;
 	pthread_mutex_init(&t.lock, NULL);
 	pthread_mutex_init(&t.beginning, NULL);
 	pthread_cond_init(&t.turn, NULL);
@@ -175,6 +182,7 @@ unsigned assay_threads(void)
 
 struct squares {
 	uint64_t held[ASSAY_THREADS_MAX], last, order, after[ASSAY_THREADS_MAX];
+	const assay_turns *turns;
 };
 
 static void square(void *ctx, unsigned worker, uint64_t task)
@@ -187,6 +195,20 @@ static bool add_square(void *ctx, unsigned worker, uint64_t task)
 	struct squares *s = ctx;
 	s->order = s->order * 31 + s->held[worker] + task;
 	return task != s->last;
+}
+
+static void add_when_due(void *ctx, unsigned worker, uint64_t task)
+{
+	struct squares *s = ctx;
+	square(ctx, worker, task);
+	assay_turns_await(s->turns, task);
+	add_square(ctx, worker, task);
+}
+
+static bool was_added(void *ctx, unsigned worker, uint64_t task)
+{
+	(void)ctx, (void)worker, (void)task;
+	return true;
 }
 
 static void count_task(void *ctx, unsigned worker, uint64_t task)
@@ -212,6 +234,15 @@ TEST(tasks_are_handed_over_in_order_by_any_number_of_threads)
 		CHECK_EQ(after, 500);
 		CHECK(threads == 0 || s.order == order);
 		order = s.order;
+		s.order = 0;
+		assay_turns t = {.tasks = 500,
+				 .threads = threads,
+				 .ctx = &s,
+				 .work = add_when_due,
+				 .hand_over = was_added};
+		s.turns = &t;
+		assay_turns_run(&t);
+		CHECK_EQ(s.order, order);
 	}
 	return 0;
 }

@@ -23,9 +23,12 @@ typedef struct assay_turns {
 	bool (*hand_over)(void *ctx, unsigned worker, uint64_t task);
 	/* After that, at the same time as others; or NULL. */
 	void (*after)(void *ctx, unsigned worker, uint64_t task);
+	struct turns *now; /* while it runs */
 } assay_turns;
 
-void assay_turns_run(const assay_turns *turns);
+void assay_turns_run(assay_turns *turns);
+/* For work that is not all its own: waits until all tasks before were handed over. */
+void assay_turns_await(const assay_turns *turns, uint64_t task);
 
 /* Threads worth using here: ASSAY_THREADS, else the processors this process may run on. */
 unsigned assay_threads(void);

@@ -171,7 +171,7 @@ static void tell(const struct churn *x)
 	assay_finding_add(c, &f);
 }
 
-static void find_alloc(assay_run *run, const assay_find_ctx *c)
+static void find_alloc(const assay_run *run, const assay_find_ctx *c)
 {
 	struct churn x = {.run = run, .c = c};
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0)

@@ -116,7 +116,7 @@ static void tell(const struct search *s, const assay_find_ctx *c)
 	assay_finding_add(c, &f);
 }
 
-static void find_blocks(assay_run *run, const assay_find_ctx *c)
+static void find_blocks(const assay_run *run, const assay_find_ctx *c)
 {
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !c->order)
 		return;

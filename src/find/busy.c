@@ -296,7 +296,7 @@ static void add_comm(const assay_run *run, const assay_find_ctx *c)
 	assay_finding_add(c, &f);
 }
 
-static void find_busy(assay_run *run, const assay_find_ctx *c)
+static void find_busy(const assay_run *run, const assay_find_ctx *c)
 {
 	double least = assay_worth_saying * (double)c->whole;
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0)

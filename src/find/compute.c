@@ -151,7 +151,7 @@ static void add_advice(const assay_run *run, const assay_find_ctx *c, const assa
 	assay_finding_add(c, &f);
 }
 
-static void find_compute(assay_run *run, const assay_find_ctx *c)
+static void find_compute(const assay_run *run, const assay_find_ctx *c)
 {
 	assay_advices advice = {0};
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0)

@@ -147,7 +147,7 @@ static struct ways ways_of(const assay_run *run, const assay_find_ctx *c)
 	return w;
 }
 
-static void find_detours(assay_run *run, const assay_find_ctx *c)
+static void find_detours(const assay_run *run, const assay_find_ctx *c)
 {
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 ||
 	    !(run->part.t.stack.n || run->part.t.op_call.n))

@@ -25,6 +25,8 @@ typedef struct assay_find_ctx {
 	struct assay_lock_look *lock;          /* NULL: it is looked for each time */
 	const struct assay_own_frames *frames; /* NULL: the run has none */
 	struct assay_found_list *list;
+	struct assay_turns *turns; /* finders are at work at the same time; NULL: one by one */
+	uint64_t turn;             /* of this one */
 	assay_arena *scratch;
 	void *seen; /* what the finder's look() gave */
 } assay_find_ctx;
@@ -78,12 +80,23 @@ typedef struct assay_found {
 	const char *fact[ASSAY_FACTS_MAX];
 } assay_found;
 
+struct assay_find_warning {
+	const char *id, *text;
+};
+
 struct assay_found_list {
 	assay_vec(assay_found) found;
+	assay_vec(struct assay_find_warning) warnings;
 };
+
+/* Who adds to what was found so far, or looks at it, waits until all finders that stand before it
+ * in the table are done: what comes out is as if they went one by one. */
 
 /* Texts must last as long as the scratch arena. */
 void assay_finding_add(const assay_find_ctx *c, const assay_found *f);
+
+/* A warning of the report. */
+void assay_find_warn(const assay_find_ctx *c, const char *id, const char *text);
 
 /* Behind the facts it has; NULL, and one too many, are left out. */
 void assay_found_add_fact(assay_found *f, const char *text);
@@ -100,7 +113,7 @@ void assay_found_take(const assay_find_ctx *c, assay_found *f, const char *id);
 
 typedef struct assay_finder {
 	const char *id;
-	void (*find)(assay_run *run, const assay_find_ctx *c);
+	void (*find)(const assay_run *run, const assay_find_ctx *c);
 	/* What needs nothing of compute.h, of other findings, and of strings by their text: done
 	 * while others are at work. In the scratch arena; NULL when there is nothing to see. */
 	void *(*look)(const assay_run *run, const assay_find_ctx *c);

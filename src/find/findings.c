@@ -2,9 +2,11 @@
 #include <stdlib.h>
 
 #include "analyze/analyze.h"
+#include "base/beside.h"
 #include "base/compare.h"
 #include "base/fmt.h"
 #include "base/sort.h"
+#include "base/turns.h"
 #include "base/test.h"
 #include "find/finding.h"
 #include "find/lock_turns.h"
@@ -84,9 +86,21 @@ const int64_t *assay_reported_of_work(const assay_run *run, assay_arena *a)
 	return reported;
 }
 
+static struct assay_found_list *found_so_far(const assay_find_ctx *c)
+{
+	if (c->turns)
+		assay_turns_await(c->turns, c->turn);
+	return c->list;
+}
+
 void assay_finding_add(const assay_find_ctx *c, const assay_found *f)
 {
-	*assay_push(&c->list->found) = *f;
+	*assay_push(&found_so_far(c)->found) = *f;
+}
+
+void assay_find_warn(const assay_find_ctx *c, const char *id, const char *text)
+{
+	*assay_push(&found_so_far(c)->warnings) = (struct assay_find_warning){id, text};
 }
 
 void assay_found_add_fact(assay_found *f, const char *text)
@@ -100,9 +114,9 @@ void assay_found_add_fact(assay_found *f, const char *text)
 
 assay_found *assay_found_next(const assay_find_ctx *c, assay_found *f)
 {
-	assay_found *first = c->list->found.p;
-	size_t next = f ? (size_t)(f - first) + 1 : 0;
-	return next < c->list->found.n ? &first[next] : NULL;
+	const struct assay_found_list *l = found_so_far(c);
+	size_t next = f ? (size_t)(f - l->found.p) + 1 : 0;
+	return next < l->found.n ? &l->found.p[next] : NULL;
 }
 
 assay_found *assay_found_with_id(const assay_find_ctx *c, const char *id)
@@ -419,11 +433,14 @@ static void add_nothing_large(const assay_find_ctx *c)
 
 struct assay_finding_search {
 	assay_arena scratch;
+	unsigned threads;
 	assay_run view;
+	const assay_run *run; /* when the rest is found */
 	struct assay_found_list list;
 	assay_lock_look lock;
 	assay_find_ctx c;
 	void *seen[ASSAY_COUNT_OF(finders)];
+	assay_arena own[ASSAY_COUNT_OF(finders)]; /* scratch of each */
 };
 
 assay_finding_search *assay_findings_start(const assay_run *run, const assay_window *w,
@@ -433,6 +450,7 @@ assay_finding_search *assay_findings_start(const assay_run *run, const assay_win
 	assay_arena scratch = {0};
 	assay_finding_search *s = assay_alloc(&scratch, sizeof *s);
 	s->scratch = scratch;
+	s->threads = assay_run_threads_for(run, run->part.t.gpu.n);
 	s->view = assay_run_view(run, &s->scratch);
 	s->c = (assay_find_ctx){.w = w,
 				.order = order,
@@ -449,22 +467,59 @@ assay_finding_search *assay_findings_start(const assay_run *run, const assay_win
 	return s;
 }
 
+static void look(void *search)
+{
+	assay_finding_search *s = search;
+	assay_find_ctx c = s->c;
+	for (size_t i = 0; i < ASSAY_COUNT_OF(finders); i++) {
+		c.scratch = &s->own[i];
+		if (finders[i]->look)
+			s->seen[i] = finders[i]->look(&s->view, &c);
+	}
+}
+
 void assay_findings_first(assay_finding_search *s)
 {
+	assay_beside looks;
 	s->c.frames = assay_own_frames_find(&s->view, &s->scratch);
+	assay_beside_start(&looks, s->threads, look, s);
 	for (size_t i = 0; i < ASSAY_COUNT_OF(first_finders); i++)
 		first_finders[i]->find(&s->view, &s->c);
-	for (size_t i = 0; i < ASSAY_COUNT_OF(finders); i++)
-		if (finders[i]->look)
-			s->seen[i] = finders[i]->look(&s->view, &s->c);
+	assay_beside_join(&looks);
+}
+
+static void run_finder(void *search, unsigned worker, uint64_t i)
+{
+	assay_finding_search *s = search;
+	assay_find_ctx c = s->c;
+	(void)worker;
+	c.turn = i;
+	c.seen = s->seen[i];
+	c.scratch = &s->own[i];
+	finders[i]->find(s->run, &c);
+}
+
+static bool finder_is_done(void *search, unsigned worker, uint64_t i)
+{
+	(void)search, (void)worker, (void)i;
+	return true;
 }
 
 static void find_rest(assay_finding_search *s, assay_run *run)
 {
-	for (size_t i = 0; i < ASSAY_COUNT_OF(finders); i++) {
-		s->c.seen = s->seen[i];
-		finders[i]->find(run, &s->c);
-	}
+	assay_turns turns = {.tasks = ASSAY_COUNT_OF(finders),
+			     .threads = s->threads,
+			     .ctx = s,
+			     .work = run_finder,
+			     .hand_over = finder_is_done};
+	if (s->c.worth && turns.threads > 1)
+		assay_worth_share(s->c.worth);
+	s->run = run;
+	s->c.turns = &turns;
+	assay_turns_run(&turns);
+	s->c.turns = NULL;
+	for (size_t i = 0; i < s->list.warnings.n; i++)
+		assay_warn(run, s->list.warnings.p[i].id, "%s", s->list.warnings.p[i].text);
 	if (!s->list.found.n && s->c.whole > 0)
 		add_nothing_large(&s->c);
 	order_found(run, &s->c);
@@ -476,6 +531,9 @@ void assay_findings_end(assay_finding_search *s, assay_run *run)
 	if (run)
 		find_rest(s, run);
 	assay_vec_free(&s->list.found);
+	assay_vec_free(&s->list.warnings);
+	for (size_t i = 0; i < ASSAY_COUNT_OF(finders); i++)
+		assay_arena_free(&s->own[i]);
 	assay_arena scratch = s->scratch;
 	assay_arena_free(&scratch);
 }

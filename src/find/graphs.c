@@ -247,7 +247,7 @@ static void tell(struct graphs *x, int64_t idle, uint32_t own, const char *op)
 	assay_finding_add(c, &f);
 }
 
-static void find_graphs(assay_run *run, const assay_find_ctx *c)
+static void find_graphs(const assay_run *run, const assay_find_ctx *c)
 {
 	struct graphs x = {.run = run, .c = c};
 	const char *op = NULL;

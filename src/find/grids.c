@@ -126,7 +126,7 @@ static void add_finding(const struct search *s, const assay_find_ctx *c)
 	assay_finding_add(c, &f);
 }
 
-static void find_grids(assay_run *run, const assay_find_ctx *c)
+static void find_grids(const assay_run *run, const assay_find_ctx *c)
 {
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !c->order)
 		return;

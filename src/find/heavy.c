@@ -163,7 +163,7 @@ static struct heavy measure(const assay_run *run, const assay_find_ctx *c, const
 	return s;
 }
 
-static void find_family(assay_run *run, const assay_find_ctx *c, const uint8_t *of_name,
+static void find_family(const assay_run *run, const assay_find_ctx *c, const uint8_t *of_name,
 			const int64_t *reported, uint8_t family)
 {
 	const struct family *y = &families[family - 1];
@@ -189,7 +189,7 @@ static void find_family(assay_run *run, const assay_find_ctx *c, const uint8_t *
 	assay_finding_add(c, &f);
 }
 
-static void find_heavy(assay_run *run, const assay_find_ctx *c)
+static void find_heavy(const assay_run *run, const assay_find_ctx *c)
 {
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !c->order)
 		return;

@@ -99,7 +99,7 @@ static bool add_hidden_loader(const assay_run *run, const assay_find_ctx *c,
 	return true;
 }
 
-static void find_idle(assay_run *run, const assay_find_ctx *c)
+static void find_idle(const assay_run *run, const assay_find_ctx *c)
 {
 	assay_idle_cost cost;
 	assay_idle_named all[ASSAY_WHY_COUNT];

@@ -155,7 +155,7 @@ static void put_under(const assay_find_ctx *c, const assay_found *late)
 	}
 }
 
-static void find_late(assay_run *run, const assay_find_ctx *c)
+static void find_late(const assay_run *run, const assay_find_ctx *c)
 {
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !run->part.t.sample.n)
 		return;

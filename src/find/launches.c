@@ -462,7 +462,7 @@ static void find_short_rounds(const assay_run *run, const assay_find_ctx *c)
 	assay_finding_add(c, &f);
 }
 
-static void find_launches(assay_run *run, const assay_find_ctx *c)
+static void find_launches(const assay_run *run, const assay_find_ctx *c)
 {
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0)
 		return;

@@ -69,7 +69,7 @@ static void miss_steps(const assay_find_ctx *c)
 		assay_finding_add(c, &f);
 }
 
-static void find_missing(assay_run *run, const assay_find_ctx *c)
+static void find_missing(const assay_run *run, const assay_find_ctx *c)
 {
 	if (c->w->device == ASSAY_NO_ROW) {
 		miss_gpu(run, c);

@@ -404,7 +404,7 @@ static void put_back_operators(const assay_run *run, const assay_find_ctx *c, in
 
 /* A profiler that traces every Python call makes the host slower than it is without, and one that
  * records every operator where they are many. */
-static void look_at_tracer(assay_run *run, const assay_find_ctx *c)
+static void look_at_tracer(const assay_run *run, const assay_find_ctx *c)
 {
 	enum { OPERATOR = 2000 }; /* ns that one takes the profiler at least */
 	const int64_t *of = c->w->cause;
@@ -420,17 +420,20 @@ static void look_at_tracer(assay_run *run, const assay_find_ctx *c)
 	if (host <= c->whole / 5)
 		return;
 	if (t->frame.n)
-		assay_warn(
-			run, "traced_python",
+		assay_find_warn(
+			c, "traced_python",
 			"every Python call was traced (with_stack, python_tracer_level): that alone slows the host down, so without it the GPU waits less for the host than reported here");
 	else if ((int64_t)operators * OPERATOR > c->whole / 10)
-		assay_warn(
-			run, "traced_operators",
-			"recording %s operators%s slows the host down: without that the GPU waits less for it than reported here",
-			assay_fmt_count(count, operators / (uint64_t)each.steps), each.words);
+		assay_find_warn(
+			c, "traced_operators",
+			assay_printf(
+				c->scratch,
+				"recording %s operators%s slows the host down: without that the GPU waits less for it than reported here",
+				assay_fmt_count(count, operators / (uint64_t)each.steps),
+				each.words));
 }
 
-static void find_modes(assay_run *run, const assay_find_ctx *c)
+static void find_modes(const assay_run *run, const assay_find_ctx *c)
 {
 	struct modes m = {.run = run, .t = &run->part.t, .c = c};
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0)

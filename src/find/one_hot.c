@@ -192,7 +192,7 @@ static bool has_ones(const assay_run *run)
 	return false;
 }
 
-static void find_one_hot(assay_run *run, const assay_find_ctx *c)
+static void find_one_hot(const assay_run *run, const assay_find_ctx *c)
 {
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !c->order || !has_ones(run))
 		return;

@@ -71,7 +71,7 @@ static void put_under(const assay_find_ctx *c, const assay_found *late)
 
 /* One rank that comes last again and again, or that most of all waiting is for, holds up all
  * others. */
-static void find_ranks(assay_run *run, const assay_find_ctx *c)
+static void find_ranks(const assay_run *run, const assay_find_ctx *c)
 {
 	const assay_rank_table *r = &run->part.t.rank;
 	assay_arena *a = c->scratch;

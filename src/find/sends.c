@@ -90,7 +90,7 @@ static void tell_sends(const assay_run *run, const assay_find_ctx *c,
 	assay_finding_add(c, &f);
 }
 
-static void find_sends(assay_run *run, const assay_find_ctx *c)
+static void find_sends(const assay_run *run, const assay_find_ctx *c)
 {
 	assay_gone_operators told;
 	double share;

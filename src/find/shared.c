@@ -374,12 +374,13 @@ static void *look_at_device(const assay_run *run, const assay_find_ctx *c)
 	return x;
 }
 
-static void find_shared(assay_run *run, const assay_find_ctx *c)
+static void find_shared(const assay_run *run, const assay_find_ctx *c)
 {
 	struct shared *x = c->seen;
 	if (!x)
 		return;
 	x->run = run;
+	x->c = c;
 	find_foreign(x);
 	find_others(x);
 	double lost = (double)(x->excess + x->stalled) / (double)c->whole;

@@ -26,7 +26,7 @@ static bool is_slow(const assay_collective_table *t, size_t i, double links)
 	       t->bus_bw[i] > 0 && t->bus_bw[i] * (1 << 30) < slow * links;
 }
 
-static void find_slow_links(assay_run *run, const assay_find_ctx *c)
+static void find_slow_links(const assay_run *run, const assay_find_ctx *c)
 {
 	const assay_collective_table *t = &run->part.t.collective;
 	const assay_roof_table *roof = &run->part.t.roof;

@@ -262,7 +262,7 @@ static void free_waits(struct waits *x)
 	assay_map_free(&x->known);
 }
 
-static void find_streams(assay_run *run, const assay_find_ctx *c)
+static void find_streams(const assay_run *run, const assay_find_ctx *c)
 {
 	struct waits asked = {.run = run, .c = c}, by_default = asked;
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !c->order)

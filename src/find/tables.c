@@ -193,7 +193,7 @@ static bool is_dense(const struct search *s)
 	       (double)(s->filled + updates(s)) >= least * (double)s->c->whole;
 }
 
-static void find_tables(assay_run *run, const assay_find_ctx *c)
+static void find_tables(const assay_run *run, const assay_find_ctx *c)
 {
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !c->order)
 		return;

@@ -187,12 +187,13 @@ static void *look_at_turns(const assay_run *run, const assay_find_ctx *c)
 	return x;
 }
 
-static void find_trials(assay_run *run, const assay_find_ctx *c)
+static void find_trials(const assay_run *run, const assay_find_ctx *c)
 {
 	struct trials *x = c->seen;
 	if (!x || assay_found_with_id(c, "detour") || (double)x->total < least * (double)c->whole)
 		return;
 	x->run = run;
+	x->c = c;
 	tell(x);
 }
 

@@ -120,7 +120,7 @@ static void tell(const assay_run *run, const assay_find_ctx *c, const struct tur
 	assay_finding_add(c, &f);
 }
 
-static void find_turns(assay_run *run, const assay_find_ctx *c)
+static void find_turns(const assay_run *run, const assay_find_ctx *c)
 {
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !run->part.t.seen.n)
 		return;

@@ -743,6 +743,7 @@ void assay_path_graph_build(assay_path_graph *g, const assay_run *run, uint32_t 
 void assay_path_graph_free(assay_path_graph *g)
 {
 	assay_host_causes_free(&g->causes);
+	assay_path_launches_free(g);
 	assay_vec_free(&g->thread);
 	assay_vec_release(g->measured.at);
 	assay_vec_release(g->row);

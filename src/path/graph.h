@@ -93,11 +93,15 @@ typedef struct assay_path_graph {
 	int64_t typical[ASSAY_DEP_KINDS][ASSAY_GPU_KIND_COUNT];
 	int64_t sync_call; /* of a call that had nothing to wait for */
 	uint64_t violated, broken, inferred, guessed, overlaps, full;
+	struct assay_path_launches *launches; /* NULL until somebody looks for them */
 } assay_path_graph;
 
 void assay_path_graph_build(assay_path_graph *g, const assay_run *run, uint32_t group,
 			    int64_t since, int64_t until);
 void assay_path_graph_free(assay_path_graph *g);
+/* What each call launched: before the first question about operators or launches that go. */
+void assay_path_find_launches(assay_path_graph *g);
+void assay_path_launches_free(assay_path_graph *g);
 /* The point of a thread at an instant, or the last one before it; ASSAY_DEP_NONE when there is
  * none.
  */

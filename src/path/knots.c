@@ -70,11 +70,7 @@ void assay_path_knots_tie(assay_path_knots *k, const assay_path_graph *g)
 	k->of_segment = none(&k->arena, g->points);
 	k->of_dep = none(&k->arena, g->deps);
 	k->len = lengths(&k->arena, k->n);
-	k->len_now = lengths(&k->arena, k->n);
-	k->at = lengths(&k->arena, k->n);
 	k->lag = lengths(&k->arena, g->deps);
-	k->lag_now = lengths(&k->arena, g->deps);
-	k->dur = lengths(&k->arena, g->work);
 	for (uint32_t i = 0; i < k->n; i++)
 		k->knot[i].before = ASSAY_DEP_NONE;
 	tie_threads(k);
@@ -86,44 +82,62 @@ void assay_path_knots_free(assay_path_knots *k)
 	assay_arena_free(&k->arena);
 }
 
-void assay_path_knots_unchanged(assay_path_knots *k, assay_path_changes *c)
+void assay_knots_replay_init(assay_knots_replay *r, const assay_path_knots *k)
 {
-	memcpy(k->len_now, k->len, k->n * sizeof *k->len);
+	*r = (assay_knots_replay){.knots = k};
+	r->len = lengths(&r->arena, k->n);
+	r->lag = lengths(&r->arena, k->deps);
+	r->at = lengths(&r->arena, k->n);
+	r->dur = lengths(&r->arena, k->g->work);
+}
+
+void assay_knots_replay_free(assay_knots_replay *r)
+{
+	assay_path_changes_free(&r->changes);
+	assay_arena_free(&r->arena);
+}
+
+void assay_knots_unchanged(assay_knots_replay *r)
+{
+	assay_path_changes *c = &r->changes;
+	memcpy(r->len, r->knots->len, r->knots->n * sizeof *r->len);
 	c->len.n = c->dur.n = c->lag.n = 0;
-	c->sum = k->len_now;
-	c->sum_of = k->of_segment;
+	c->sum = r->len;
+	c->sum_of = r->knots->of_segment;
 	c->any = false;
 }
 
-static void take_changes(assay_path_knots *k, const assay_path_changes *c)
+static void take_changes(assay_knots_replay *r)
 {
-	const assay_path_graph *g = k->g;
-	memcpy(k->lag_now, k->lag, k->deps * sizeof *k->lag);
-	memcpy(k->dur, g->base.dur, g->work * sizeof *k->dur);
+	const assay_path_knots *k = r->knots;
+	const assay_path_changes *c = &r->changes;
+	memcpy(r->lag, k->lag, k->deps * sizeof *k->lag);
+	memcpy(r->dur, k->g->base.dur, k->g->work * sizeof *r->dur);
 	for (size_t i = 0; i < c->dur.n; i++)
-		k->dur[c->dur.p[i].at] = c->dur.p[i].value;
+		r->dur[c->dur.p[i].at] = c->dur.p[i].value;
 	for (size_t i = 0; i < c->lag.n; i++)
 		if (k->of_dep[c->lag.p[i].at] != ASSAY_DEP_NONE)
-			k->lag_now[k->of_dep[c->lag.p[i].at]] = c->lag.p[i].value;
+			r->lag[k->of_dep[c->lag.p[i].at]] = c->lag.p[i].value;
 }
 
-void assay_path_knots_replay(assay_path_knots *k, const assay_path_changes *changes)
+void assay_knots_go(assay_knots_replay *r)
 {
-	take_changes(k, changes);
+	const assay_path_knots *k = r->knots;
+	take_changes(r);
 	for (uint32_t i = 0; i < k->n; i++) {
 		const assay_knot *knot = &k->knot[i];
 		int64_t at = knot->before == ASSAY_DEP_NONE ? INT64_MIN
-							    : k->at[knot->before] + k->len_now[i];
+							    : r->at[knot->before] + r->len[i];
 		for (uint32_t d = knot->first; d < knot[1].first; d++) {
-			if (k->lag_now[d] == ASSAY_DEP_DROPPED)
+			if (r->lag[d] == ASSAY_DEP_DROPPED)
 				continue;
-			int64_t ready = k->at[k->dep[d].from] + k->lag_now[d];
+			int64_t ready = r->at[k->dep[d].from] + r->lag[d];
 			if (k->dep[d].work != ASSAY_DEP_NONE)
-				ready += k->dur[k->dep[d].work];
+				ready += r->dur[k->dep[d].work];
 			at = ready > at ? ready : at;
 		}
 		/* nothing says when it begins: it begins when it did */
-		k->at[i] = at == INT64_MIN ? knot->measured : at;
+		r->at[i] = at == INT64_MIN ? knot->measured : at;
 	}
 }
 
@@ -165,6 +179,7 @@ static bool same_times(const char *what_if, uint32_t seed)
 	assay_run *run = random_run(seed);
 	assay_path_graph g;
 	assay_path_knots k;
+	assay_knots_replay r;
 	assay_path_what_ifs rules = {0};
 	assay_path path = {.from = 0, .to = INT64_MAX};
 	assay_path_changes changes = {.len = {0}};
@@ -175,14 +190,16 @@ static bool same_times(const char *what_if, uint32_t seed)
 	assay_path_times times = assay_path_times_new(&g);
 	assay_path_lengths l = assay_path_lengths_with(&g, &changes);
 	assay_path_replay_with(&g, &l, &times);
-	assay_path_knots_unchanged(&k, &changes);
-	same = same && (!what_if || assay_path_what_ifs_apply(&g, &rules, &changes, &path, NULL));
-	assay_path_knots_replay(&k, &changes);
+	assay_knots_replay_init(&r, &k);
+	assay_knots_unchanged(&r);
+	same = same && (!what_if || assay_path_what_ifs_apply(&g, &rules, &r.changes, &path, NULL));
+	assay_knots_go(&r);
 	for (uint32_t i = 0; i < g.work; i++)
-		same = same && assay_path_knots_start(&k, i) == times.at[g.points + i] &&
-		       k.dur[i] == l.dur[i];
+		same = same && assay_knots_start(&r, i) == times.at[g.points + i] &&
+		       r.dur[i] == l.dur[i];
 	same = same && g.work == 60 && k.n < g.nodes;
 	assay_path_changes_free(&changes);
+	assay_knots_replay_free(&r);
 	assay_vec_free(&rules);
 	assay_path_free(&path);
 	assay_path_knots_free(&k);

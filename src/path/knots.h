@@ -26,23 +26,34 @@ typedef struct assay_path_knots {
 	uint32_t *of_segment; /* by point: the knot that the segment leads to; ASSAY_DEP_NONE */
 	uint32_t *of_dep;     /* by dependency of the graph: that of the knots; ASSAY_DEP_NONE */
 	int64_t *len, *lag;   /* by knot, from the one before it; by dependency: as measured */
-	int64_t *at;          /* by knot: of the last replay */
-	int64_t *dur;         /* by work: of the last replay */
-	int64_t *len_now, *lag_now;
 } assay_path_knots;
 
 void assay_path_knots_tie(assay_path_knots *k, const assay_path_graph *g);
 void assay_path_knots_free(assay_path_knots *k);
+
+/* One question at a time; several threads may ask with one each. */
+typedef struct assay_knots_replay {
+	const assay_path_knots *knots;
+	assay_arena arena;
+	assay_path_changes changes;
+	int64_t *len, *lag; /* with the changes */
+	int64_t *at;        /* by knot: when it is reached */
+	int64_t *dur;       /* by work */
+} assay_knots_replay;
+
+void assay_knots_replay_init(assay_knots_replay *r, const assay_path_knots *k);
+void assay_knots_replay_free(assay_knots_replay *r);
 /* Before a question: no changes, and those of segments will be added up by knot. */
-void assay_path_knots_unchanged(assay_path_knots *k, assay_path_changes *changes);
-/* Times of knots with these changes, none of which may make the whole longer than an int64_t. */
-void assay_path_knots_replay(assay_path_knots *k, const assay_path_changes *changes);
+void assay_knots_unchanged(assay_knots_replay *r);
+/* Times of knots with the changes, none of which may make the whole longer than an int64_t. */
+void assay_knots_go(assay_knots_replay *r);
 
 /* When work begins in the last replay. */
-static inline int64_t assay_path_knots_start(const assay_path_knots *k, uint32_t work)
+static inline int64_t assay_knots_start(const assay_knots_replay *r, uint32_t work)
 {
-	ASSAY_ASSERT_CHECKED(work < k->g->work);
-	return k->at[k->g->place[k->g->points + work]];
+	const assay_path_graph *g = r->knots->g;
+	ASSAY_ASSERT_CHECKED(work < g->work);
+	return r->at[g->place[g->points + work]];
 }
 
 #endif

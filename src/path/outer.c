@@ -9,11 +9,17 @@
 #include "names/copies.h"
 #include "path/worth.h"
 
+struct assay_path_launches {
+	assay_map at;      /* call -> launched */
+	uint32_t *of_work; /* the same by work; ASSAY_MAP_ABSENT: no call is known */
+	assay_vec(assay_launched) launched;
+	int64_t kernels; /* ns of all kernels */
+};
+
 struct search {
 	const assay_path_graph *g;
-	const bool *goes;
-	assay_map at; /* call -> launched */
-	assay_vec(assay_launched) launched;
+	const struct assay_path_launches *launches;
+	unsigned *gone; /* by launched: pieces of work that are not to be launched; NULL: none */
 	assay_outers *out;
 };
 
@@ -22,7 +28,6 @@ static void add_launched(assay_launched *to, const assay_launched *from)
 	to->kernels += from->kernels;
 	to->bytes += from->bytes;
 	to->count += from->count;
-	to->gone += from->gone;
 	to->product |= from->product;
 	to->reduces |= from->reduces;
 	to->sends |= from->sends;
@@ -49,24 +54,51 @@ static assay_launched look_at_work(const assay_path_graph *g, uint32_t work)
 				.brings = copy && assay_copy_to_host(way)};
 }
 
-static int64_t gather_launched(struct search *s)
+void assay_path_find_launches(assay_path_graph *g)
 {
-	int64_t all = 0;
-	for (uint32_t i = 0; i < s->g->work; i++) {
-		uint32_t call = s->g->run->part.t.launch.host[s->g->gpu[i]];
-		assay_launched one = look_at_work(s->g, i);
-		one.gone = s->goes && s->goes[s->g->gpu[i]];
-		all += one.kernels;
+	struct assay_path_launches *l = assay_alloc(&g->arena, sizeof *l);
+	l->of_work = assay_alloc(&g->arena, (g->work + 1) * sizeof *l->of_work);
+	for (uint32_t i = 0; i < g->work; i++) {
+		uint32_t call = g->run->part.t.launch.host[g->gpu[i]];
+		assay_launched one = look_at_work(g, i);
+		l->kernels += one.kernels;
+		l->of_work[i] = ASSAY_MAP_ABSENT;
 		if (call == ASSAY_NO_ROW)
 			continue;
-		uint32_t *slot = assay_map_at(&s->at, call);
+		uint32_t *slot = assay_map_at(&l->at, call);
 		if (*slot == ASSAY_MAP_ABSENT) {
-			*slot = (uint32_t)s->launched.n;
-			*assay_push(&s->launched) = (assay_launched){0};
+			*slot = (uint32_t)l->launched.n;
+			*assay_push(&l->launched) = (assay_launched){0};
 		}
-		add_launched(&s->launched.p[*slot], &one);
+		l->of_work[i] = *slot;
+		add_launched(&l->launched.p[*slot], &one);
 	}
-	return all;
+	g->launches = l;
+}
+
+void assay_path_launches_free(assay_path_graph *g)
+{
+	if (!g->launches)
+		return;
+	assay_map_free(&g->launches->at);
+	assay_vec_free(&g->launches->launched);
+}
+
+/* goes: by row of gpu. */
+static unsigned *count_gone(const assay_path_graph *g, const bool *goes, assay_arena *a)
+{
+	const struct assay_path_launches *l = g->launches;
+	unsigned *gone = assay_alloc(a, (l->launched.n + 1) * sizeof *gone);
+	for (uint32_t i = 0; i < g->work; i++)
+		if (goes[g->gpu[i]] && l->of_work[i] != ASSAY_MAP_ABSENT)
+			gone[l->of_work[i]]++;
+	return gone;
+}
+
+/* Only calls launch. */
+static uint32_t launched_by(const struct search *s, uint32_t row, bool call)
+{
+	return call ? assay_map_get(&s->launches->at, row) : ASSAY_MAP_ABSENT;
 }
 
 /* What waits for a copy to the host is one with it. */
@@ -217,7 +249,8 @@ static void find_operators(struct search *s, uint32_t thread)
 		uint32_t row = lane->row[i], at;
 		assay_outer *in = s->out->op.n > before ? &s->out->op.p[s->out->op.n - 1] : NULL;
 		in = in && h->ts[row] < in->to ? in : NULL;
-		bool counts = h->kind[row] == ASSAY_HOST_OP || assay_is_call(h->kind[row]);
+		bool call = assay_is_call(h->kind[row]),
+		     counts = h->kind[row] == ASSAY_HOST_OP || call;
 		if (counts)
 			tell_next(s, &rows, h->ts[row]);
 		if (h->kind[row] == ASSAY_HOST_OP && !in)
@@ -229,7 +262,7 @@ static void find_operators(struct search *s, uint32_t thread)
 			in = begin_call(s, thread, row, before);
 		else if (!in && is_bare_wait(s, row, before))
 			in = begin_bare(s, &rows, thread, row);
-		else if (!in && s->goes && assay_map_get(&s->at, row) != ASSAY_MAP_ABSENT)
+		else if (!in && s->gone && launched_by(s, row, call) != ASSAY_MAP_ABSENT)
 			in = begin_launch(s, &rows, thread, row);
 		if (counts && assay_host_end(h, row) > rows.end)
 			rows.end = assay_host_end(h, row);
@@ -239,11 +272,12 @@ static void find_operators(struct search *s, uint32_t thread)
 		in->blocks |= waits;
 		in->waits += waits;
 		in->behind = waits ? 0 : in->behind;
-		at = assay_map_get(&s->at, row);
+		at = launched_by(s, row, call);
 		if (at == ASSAY_MAP_ABSENT)
 			continue;
-		add_launched(&in->what, &s->launched.p[at]);
-		in->behind += in->blocks && s->launched.p[at].kernels;
+		add_launched(&in->what, &s->launches->launched.p[at]);
+		in->what.gone += s->gone ? s->gone[at] : 0;
+		in->behind += in->blocks && s->launches->launched.p[at].kernels;
 	}
 	take_ways(s, before);
 }
@@ -261,15 +295,16 @@ static void leave_rare_waits(struct search *s)
 
 void assay_outers_find(assay_outers *out, const assay_path_graph *g, const bool *goes)
 {
-	struct search s = {.g = g, .goes = goes, .out = out};
-	*out = (assay_outers){.g = g};
-	out->kernels = gather_launched(&s);
+	assay_arena scratch = {0};
+	struct search s = {.g = g, .launches = g->launches, .out = out};
+	*out = (assay_outers){.g = g, .kernels = g->launches->kernels};
+	if (goes)
+		s.gone = count_gone(g, goes, &scratch);
 	for (uint32_t i = 0; i < g->thread.n; i++)
 		find_operators(&s, i);
 	leave_rare_waits(&s);
 	out->way = usual_way(&s, 0);
-	assay_map_free(&s.at);
-	assay_vec_free(&s.launched);
+	assay_arena_free(&scratch);
 }
 
 void assay_outers_free(assay_outers *s)

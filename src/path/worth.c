@@ -1,6 +1,8 @@
 /* Answers from one graph: what the rule changes is replayed. */
 #include "path/worth.h"
 
+#include <stdio.h>
+
 #include "base/beside.h"
 #include "base/sort.h"
 #include "base/test.h"
@@ -23,36 +25,65 @@ struct assay_worth {
 	uint32_t before, within; /* work that begins before the window, and before its end */
 	const bool *mine;        /* by work: of the device that the window is of */
 	assay_path_knots knots;
-	int64_t length;             /* replayed as it was */
-	assay_path_changes changes; /* of the question at hand; its memory serves the next one */
+	int64_t length; /* replayed as it was */
+	pthread_mutex_t lock;
+	struct question *idle;
 };
 
-/* When the graph is there. */
-static assay_path_changes *no_changes(assay_worth *w)
+/* Several threads may ask at the same time. The memory of one that is answered serves the next. */
+struct question {
+	assay_knots_replay replay;
+	struct question *below; /* of the idle ones */
+};
+
+/* When the graph is there. Nothing is changed yet. */
+static struct question *ask(assay_worth *w)
 {
-	assay_path_knots_unchanged(&w->knots, &w->changes);
-	return &w->changes;
+	pthread_mutex_lock(&w->lock);
+	struct question *q = w->idle;
+	w->idle = q ? q->below : NULL;
+	pthread_mutex_unlock(&w->lock);
+	if (!q) {
+		q = assay_pages_grow(NULL, sizeof *q);
+		assay_knots_replay_init(&q->replay, &w->knots);
+	}
+	assay_knots_unchanged(&q->replay);
+	return q;
 }
 
-static void last_end(const assay_worth *w, uint32_t from, uint32_t to, int64_t *end)
+static void answered(assay_worth *w, struct question *q)
+{
+	pthread_mutex_lock(&w->lock);
+	q->below = w->idle;
+	w->idle = q;
+	pthread_mutex_unlock(&w->lock);
+}
+
+static void last_end(const assay_worth *w, const assay_knots_replay *r, uint32_t from, uint32_t to,
+		     int64_t *end)
 {
 	for (uint32_t i = from; i < to; i++) {
-		int64_t at = assay_path_knots_start(&w->knots, i) + w->knots.dur[i];
+		int64_t at = assay_knots_start(r, i) + r->dur[i];
 		if (w->mine[i] && at > *end)
 			*end = at;
 	}
 }
 
 /* From the end of what began before the window to the end of what began in it. */
-static int64_t replayed_length(assay_worth *w, const assay_path_changes *changes)
+static int64_t replayed_length(const assay_worth *w, struct question *q)
 {
 	int64_t from = INT64_MIN, to;
-	assay_path_knots_replay(&w->knots, changes);
-	last_end(w, 0, w->before, &from);
+	assay_knots_go(&q->replay);
+	last_end(w, &q->replay, 0, w->before, &from);
 	from = from == INT64_MIN ? w->from : from;
 	to = from;
-	last_end(w, w->before, w->within, &to);
+	last_end(w, &q->replay, w->before, w->within, &to);
 	return to - from;
+}
+
+static int64_t saved_by(const assay_worth *w, struct question *q)
+{
+	return w->length - replayed_length(w, q);
 }
 
 /* A replay that is off by more than this is no ground for predictions. */
@@ -127,7 +158,10 @@ static void make_graph(assay_worth *w)
 	if (!w->g.nodes)
 		return;
 	assay_path_knots_tie(&w->knots, &w->g);
-	w->length = replayed_length(w, no_changes(w));
+	assay_path_find_launches(&w->g);
+	struct question *q = ask(w);
+	w->length = replayed_length(w, q);
+	answered(w, q);
 	w->usable = near_measured(w->length, measured_end(w) - w->from);
 }
 
@@ -145,11 +179,17 @@ static bool is_usable(assay_worth *w)
 	return w->usable;
 }
 
+void assay_worth_share(assay_worth *w)
+{
+	assay_beside_join(&w->maker);
+}
+
 assay_worth *assay_worth_open(const assay_run *run, const assay_window *window)
 {
 	assay_arena arena = {0};
 	assay_worth *w = assay_alloc(&arena, sizeof *w);
 	*w = (assay_worth){.arena = arena, .window = *window};
+	pthread_mutex_init(&w->lock, NULL);
 	w->run = assay_run_view(run, &w->arena);
 	assay_beside_start(&w->maker, assay_run_threads_for(run, run->part.t.host.n), run_maker, w);
 	return w;
@@ -158,8 +198,14 @@ assay_worth *assay_worth_open(const assay_run *run, const assay_window *window)
 void assay_worth_close(assay_worth *w)
 {
 	assay_beside_drop(&w->maker);
+	while (w->idle) {
+		struct question *q = w->idle;
+		w->idle = q->below;
+		assay_knots_replay_free(&q->replay);
+		assay_pages_free(q);
+	}
+	pthread_mutex_destroy(&w->lock);
 	if (w->g.run) {
-		assay_path_changes_free(&w->changes);
 		assay_path_knots_free(&w->knots);
 		assay_path_graph_free(&w->g);
 	}
@@ -188,18 +234,32 @@ static int64_t usual_latency(const assay_worth *w)
 	return typical < LONGEST ? typical : LONGEST;
 }
 
-static size_t rules_for(assay_worth *w, const char *what_if, const char *text[2])
+enum { LATENCY_TEXT = 48 };
+
+/* latency: room for the text of a rule. */
+static size_t rules_for(const assay_worth *w, const char *what_if, const char *text[2],
+			char latency[LATENCY_TEXT])
 {
 	text[0] = what_if;
 	for (size_t i = 0; i < sizeof several / sizeof *several; i++)
 		if (!strcmp(what_if, several[i].what_if)) {
 			memcpy(text, several[i].rule, sizeof several[i].rule);
 			if (!text[1])
-				text[1] = assay_printf(&w->arena, "launch_latency=%lldns",
-						       (long long)usual_latency(w));
+				text[1] = latency;
+			snprintf(latency, LATENCY_TEXT, "launch_latency=%lldns",
+				 (long long)usual_latency(w));
 			return 2;
 		}
 	return 1;
+}
+
+/* The question is answered; false: nothing is saved, or nobody knows. */
+static bool tell(assay_worth *w, struct question *q, int64_t saved, double *share)
+{
+	answered(w, q);
+	if (saved >= 0)
+		*share = (double)saved / (double)w->length;
+	return saved >= 0;
 }
 
 bool assay_worth_shorter(assay_worth *w, const int64_t *dur, int64_t stall, double *share)
@@ -207,7 +267,8 @@ bool assay_worth_shorter(assay_worth *w, const int64_t *dur, int64_t stall, doub
 	const assay_path_graph *g = &w->g;
 	if (!is_usable(w))
 		return false;
-	assay_path_changes *changes = no_changes(w);
+	struct question *q = ask(w);
+	assay_path_changes *changes = &q->replay.changes;
 	for (uint32_t i = 0; i < g->work; i++)
 		if (dur[g->gpu[i]] >= 0)
 			*assay_push(&changes->dur) = (assay_path_change){i, dur[g->gpu[i]]};
@@ -218,9 +279,7 @@ bool assay_worth_shorter(assay_worth *w, const int64_t *dur, int64_t stall, doub
 			*assay_push(&changes->lag) =
 				(assay_path_change){d, g->typical[kind][ASSAY_GPU_KERNEL]};
 	}
-	int64_t saved = w->length - replayed_length(w, changes);
-	*share = (double)saved / (double)w->length;
-	return saved >= 0;
+	return tell(w, q, saved_by(w, q), share);
 }
 
 bool assay_worth_without_launches(assay_worth *w, const bool *goes, const int64_t *dur,
@@ -228,24 +287,18 @@ bool assay_worth_without_launches(assay_worth *w, const bool *goes, const int64_
 {
 	if (!is_usable(w))
 		return false;
-	assay_path_changes *changes = no_changes(w);
-	if (!assay_path_without_launches(&w->g, goes, dur, changes))
-		return false;
-	int64_t saved = w->length - replayed_length(w, changes);
-	*share = (double)saved / (double)w->length;
-	return saved >= 0;
+	struct question *q = ask(w);
+	bool known = assay_path_without_launches(&w->g, goes, dur, &q->replay.changes);
+	return tell(w, q, known ? saved_by(w, q) : -1, share);
 }
 
 bool assay_worth_without_place(assay_worth *w, const bool *there, double *share)
 {
 	if (!is_usable(w))
 		return false;
-	assay_path_changes *changes = no_changes(w);
-	assay_path_without_place(&w->g, there, changes);
-	int64_t saved = w->length - replayed_length(w, changes);
-	bool any = changes->any;
-	*share = (double)saved / (double)w->length;
-	return any && saved >= 0;
+	struct question *q = ask(w);
+	assay_path_without_place(&w->g, there, &q->replay.changes);
+	return tell(w, q, q->replay.changes.any ? saved_by(w, q) : -1, share);
 }
 
 bool assay_worth_without_operators(assay_worth *w, assay_operators_kind kind,
@@ -253,16 +306,15 @@ bool assay_worth_without_operators(assay_worth *w, assay_operators_kind kind,
 {
 	if (!is_usable(w))
 		return false;
-	assay_path_changes *changes = no_changes(w);
-	*told = assay_path_without_operators(&w->g, kind, w->from, w->to, changes);
-	int64_t saved = told->times ? w->length - replayed_length(w, changes) : -1;
+	struct question *q = ask(w);
+	*told = assay_path_without_operators(&w->g, kind, w->from, w->to, &q->replay.changes);
+	int64_t saved = told->times ? saved_by(w, q) : -1;
 	double parts = (double)(w->window.to - w->from) / (double)(w->to - w->from);
 	told->times = (uint64_t)((double)told->times * parts + 0.5);
 	told->waits = (uint64_t)((double)told->waits * parts + 0.5);
 	told->most = (int64_t)((double)told->most * parts);
 	told->bytes = (int64_t)((double)told->bytes * parts);
-	*share = (double)saved / (double)w->length;
-	return saved >= 0;
+	return tell(w, q, saved, share);
 }
 
 static bool matches_any(const assay_path *path)
@@ -275,9 +327,9 @@ static bool matches_any(const assay_path *path)
 
 /* What goes may have led to where the window begins, which then begins earlier: a replay that is a
  * little longer for that says that nothing is saved. */
-static int64_t saved_without(assay_worth *w, const assay_path_changes *changes)
+static int64_t saved_without(const assay_worth *w, struct question *q)
 {
-	int64_t saved = w->length - replayed_length(w, changes);
+	int64_t saved = saved_by(w, q);
 	return saved < 0 && near_measured(w->length - saved, w->length) ? 0 : saved;
 }
 
@@ -287,12 +339,11 @@ bool assay_worth_without_data_waits(assay_worth *w, assay_data_waits *told, doub
 		return false;
 	*told = assay_path_data_waits(&w->g, w->from, w->to);
 	for (int i = 0; i < 2; i++) {
-		assay_path_changes *changes = no_changes(w);
-		assay_path_without_data_waits(&w->g, i ? told->least : told->most, changes);
-		int64_t saved = told->calls ? saved_without(w, changes) : -1;
-		if (saved < 0)
+		struct question *q = ask(w);
+		assay_path_without_data_waits(&w->g, i ? told->least : told->most,
+					      &q->replay.changes);
+		if (!tell(w, q, told->calls ? saved_without(w, q) : -1, &share[i]))
 			return false;
-		share[i] = (double)saved / (double)w->length;
 	}
 	return true;
 }
@@ -304,25 +355,24 @@ bool assay_worth_without_all(assay_worth *w, const char *const *what_if, size_t 
 		return false;
 	assay_path_what_ifs rules = {0};
 	assay_path path = {.from = w->from, .to = w->to};
-	assay_path_changes *changes = no_changes(w);
+	struct question *q = ask(w);
 	int64_t saved = -1;
 	if (assay_path_what_ifs_parse(&rules, what_if, n, NULL)) {
-		assay_path_what_ifs_apply(&w->g, &rules, changes, &path, NULL);
-		saved = matches_any(&path) ? saved_without(w, changes) : -1;
+		assay_path_what_ifs_apply(&w->g, &rules, &q->replay.changes, &path, NULL);
+		saved = matches_any(&path) ? saved_without(w, q) : -1;
 	}
 	assay_vec_free(&rules);
 	assay_path_free(&path);
-	if (saved >= 0)
-		*share = (double)saved / (double)w->length;
-	return saved >= 0;
+	return tell(w, q, saved, share);
 }
 
 bool assay_worth_without(assay_worth *w, const char *what_if, double *share)
 {
 	const char *text[2];
+	char latency[LATENCY_TEXT];
 	if (!is_usable(w))
 		return false;
-	return assay_worth_without_all(w, text, rules_for(w, what_if, text), share);
+	return assay_worth_without_all(w, text, rules_for(w, what_if, text, latency), share);
 }
 
 /* A thread that computes for 10 of every 20 ns and launches work of 5 that it is waited for. */

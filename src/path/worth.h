@@ -13,6 +13,8 @@ typedef struct assay_worth assay_worth;
  * one of its own from now on. Until it is closed nothing may change what the graph is made of:
  * threads, GPU work, kernels, waits and samples. */
 assay_worth *assay_worth_open(const assay_run *run, const assay_window *w);
+/* From now on several threads may ask at the same time; before, only the one that opened it. */
+void assay_worth_share(assay_worth *w);
 void assay_worth_close(assay_worth *w);
 
 /* Share of the window that goes with the what-if, 0 to 1; false when it names nothing in it, there
