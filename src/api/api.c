@@ -165,6 +165,30 @@ static void drop_before_work(assay_op_table *op)
 	op->fwd_thread = NULL;
 }
 
+static void drop_behind_work(assay_op_table *op, assay_host_table *host)
+{
+	assay_pages_free(op->seq);
+	assay_pages_free(host->args);
+	op->seq = NULL;
+	host->args = NULL;
+}
+
+/* What operators do. */
+static bool find_work(assay_run *run, const assay_report_opts *opts, assay_halfway *half,
+		      assay_err *err)
+{
+	if (half->worked)
+		return true;
+	if (!assay_explain_graphs(run, opts->captures, err))
+		return false;
+	assay_ops(run, &half->order, &half->places);
+	assay_op_places_free(&half->places);
+	if (drops_numbers(run))
+		drop_behind_work(&run->part.t.op, &run->part.t.host);
+	half->worked = true;
+	return true;
+}
+
 /* gaps: NULL when nobody needs them. */
 static void explain_time(assay_run *run, const assay_report_opts *opts, assay_needs needs,
 			 const int64_t *since, assay_gap_search *gaps, assay_halfway *half)
@@ -174,8 +198,11 @@ static void explain_time(assay_run *run, const assay_report_opts *opts, assay_ne
 	assay_calls(run, order);
 	if (needs > ASSAY_NEEDS_STEPS && drops_numbers(run))
 		drop_before_work(&run->part.t.op);
-	if (needs == ASSAY_NEEDS_FINDINGS)
+	if (needs == ASSAY_NEEDS_FINDINGS) {
+		assay_err later; /* who needs the work meets it again */
 		start_worth(run, opts, half);
+		find_work(run, opts, half, &later);
+	}
 	if (gaps)
 		assay_gaps_end(gaps, run);
 	if (gaps)
@@ -239,27 +266,6 @@ static bool tell_part(assay_run *run, const assay_report_opts *opts, const char 
 		return assay_fail(err, ASSAY_USAGE, 0, "the input has no GPU work in %s; it has %s",
 				  words, there ? there : "none");
 	assay_warn(run, "only", "all that follows is of %s alone", words);
-	return true;
-}
-
-static void drop_behind_work(assay_op_table *op, assay_host_table *host)
-{
-	assay_pages_free(op->seq);
-	assay_pages_free(host->args);
-	op->seq = NULL;
-	host->args = NULL;
-}
-
-/* What operators do. */
-static bool find_work(assay_run *run, const assay_report_opts *opts, assay_halfway *half,
-		      assay_err *err)
-{
-	if (!assay_explain_graphs(run, opts->captures, err))
-		return false;
-	assay_ops(run, &half->order, &half->places);
-	assay_op_places_free(&half->places);
-	if (drops_numbers(run))
-		drop_behind_work(&run->part.t.op, &run->part.t.host);
 	return true;
 }
 

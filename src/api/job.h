@@ -18,6 +18,7 @@ bool assay_ranks_valid(const char *list);
 typedef struct assay_halfway {
 	assay_order order;
 	assay_op_places places; /* of operators; none when only the first half was wanted */
+	bool worked;            /* what operators do is known */
 	assay_window window;    /* without its causes; where there is worth */
 	assay_worth *worth;     /* the graph is being made; NULL: not yet */
 	const char *there;      /* of what a part was chosen from; NULL: all is looked at */

@@ -121,18 +121,22 @@ static void find_blocks(const assay_run *run, const assay_find_ctx *c)
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !c->order)
 		return;
 	const assay_tables *t = &run->part.t;
+	double limit = limit_of(run, t->device_time.device[c->w->device]);
+	if (limit <= 0)
+		return;
+	assay_arena room = {0};
 	struct search s = {.run = run,
 			   .g = &t->gpu,
 			   .w = c->w,
-			   .grids = assay_grids_of(run, c->scratch),
-			   .limit = limit_of(run, t->device_time.device[c->w->device]),
-			   .dur = assay_alloc(c->scratch, (t->gpu.n + 1) * sizeof *s.dur),
+			   .grids = assay_grids_of(run, &room),
+			   .limit = limit,
+			   .dur = assay_alloc(&room, (t->gpu.n + 1) * sizeof *s.dur),
 			   .longest = ASSAY_NO_ROW};
 	memset(s.dur, 0xff, t->gpu.n * sizeof *s.dur);
-	if (s.limit > 0)
-		look(&s, c->order);
+	look(&s, c->order);
 	if (s.count && (double)s.time >= least * (double)c->whole)
 		tell(&s, c);
+	assay_arena_free(&room);
 }
 
 const assay_finder assay_find_blocks = {.id = id, .find = find_blocks};

@@ -131,13 +131,14 @@ static void find_grids(const assay_run *run, const assay_find_ctx *c)
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !c->order)
 		return;
 	const assay_tables *t = &run->part.t;
+	assay_arena room = {0};
 	struct search s = {.run = run,
 			   .g = &t->gpu,
 			   .w = c->w,
-			   .grids = assay_grids_of(run, c->scratch),
+			   .grids = assay_grids_of(run, &room),
 			   .units = assay_device_units(run, t->device_time.device[c->w->device]),
-			   .reported = assay_reported_of_work(run, c->scratch),
-			   .dur = assay_alloc(c->scratch, (t->gpu.n + 1) * sizeof *s.dur)};
+			   .reported = assay_reported_of_work(run, &room),
+			   .dur = assay_alloc(&room, (t->gpu.n + 1) * sizeof *s.dur)};
 	if (s.units) {
 		memset(s.dur, 0xff, t->gpu.n * sizeof *s.dur);
 		look(&s, c->order);
@@ -146,6 +147,7 @@ static void find_grids(const assay_run *run, const assay_find_ctx *c)
 		add_finding(&s, c);
 	assay_map_free(&s.names);
 	assay_vec_free(&s.times);
+	assay_arena_free(&room);
 }
 
 const assay_finder assay_find_grids = {.id = "small_grids", .find = find_grids};

@@ -140,11 +140,11 @@ static uint32_t of_main_line(const struct lines *l)
 
 /* reported: what other findings say of work (assay_reported_of_work). */
 static struct heavy measure(const assay_run *run, const assay_find_ctx *c, const uint8_t *of_name,
-			    const int64_t *reported, uint8_t family)
+			    const int64_t *reported, uint8_t family, assay_arena *room)
 {
 	const assay_gpu_table *g = &run->part.t.gpu;
 	const assay_order_device *d = &c->order->device.p[c->w->device];
-	struct heavy s = {.dur = assay_alloc(c->scratch, (g->n + 1) * sizeof *s.dur)};
+	struct heavy s = {.dur = assay_alloc(room, (g->n + 1) * sizeof *s.dur)};
 	struct lines lines = {.of = {0}};
 	memset(s.dur, 0xff, g->n * sizeof *s.dur);
 	for (size_t i = d->first; i < d->first + d->n; i++) {
@@ -163,18 +163,16 @@ static struct heavy measure(const assay_run *run, const assay_find_ctx *c, const
 	return s;
 }
 
-static void find_family(const assay_run *run, const assay_find_ctx *c, const uint8_t *of_name,
-			const int64_t *reported, uint8_t family)
+static void tell(const assay_run *run, const assay_find_ctx *c, const struct family *y,
+		 const struct heavy *s)
 {
-	const struct family *y = &families[family - 1];
 	assay_per_step each = assay_per_step_of(c, false);
 	char count[ASSAY_FMT];
-	struct heavy s = measure(run, c, of_name, reported, family);
-	if ((double)s.time < y->least * (double)c->whole)
+	if ((double)s->time < y->least * (double)c->whole)
 		return;
-	assay_found f = {.id = y->id, .total = s.time, .confidence = 0.6, .most = s.time};
+	assay_found f = {.id = y->id, .total = s->time, .confidence = 0.6, .most = s->time};
 	double saved =
-		y->goes * assay_find_shorter(c, s.dur, INT64_MAX, (double)s.time, &f.replayed);
+		y->goes * assay_find_shorter(c, s->dur, INT64_MAX, (double)s->time, &f.replayed);
 	if (saved < assay_worth_saying * (double)c->whole)
 		return;
 	f.saved = (int64_t)saved;
@@ -183,8 +181,8 @@ static void find_family(const assay_run *run, const assay_find_ctx *c, const uin
 	f.fix = y->fix;
 	f.fact[0] =
 		assay_printf(c->scratch, "%s kernels%s",
-			     assay_fmt_count(count, s.count / (uint64_t)each.steps), each.words);
-	assay_where_of_work(run, c, s.most, &f.where);
+			     assay_fmt_count(count, s->count / (uint64_t)each.steps), each.words);
+	assay_where_of_work(run, c, s->most, &f.where);
 	assay_found_take(c, &f, "slow_kernels");
 	assay_finding_add(c, &f);
 }
@@ -193,10 +191,16 @@ static void find_heavy(const assay_run *run, const assay_find_ctx *c)
 {
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !c->order)
 		return;
-	const uint8_t *of_name = families_of_names(run, c->scratch);
-	const int64_t *reported = of_name ? assay_reported_of_work(run, c->scratch) : NULL;
-	for (uint8_t y = 1; of_name && y <= ASSAY_COUNT_OF(families); y++)
-		find_family(run, c, of_name, reported, y);
+	assay_arena names = {0}, room = {0};
+	const uint8_t *of_name = families_of_names(run, &names);
+	const int64_t *reported = of_name ? assay_reported_of_work(run, &names) : NULL;
+	for (uint8_t y = 1; of_name && y <= ASSAY_COUNT_OF(families); y++) {
+		struct heavy s = measure(run, c, of_name, reported, y, &room);
+		tell(run, c, &families[y - 1], &s);
+		assay_arena_reset(&room);
+	}
+	assay_arena_free(&room);
+	assay_arena_free(&names);
 }
 
 const assay_finder assay_find_heavy = {.id = "heavy", .find = find_heavy};
@@ -253,11 +257,11 @@ TEST(the_window_counts_its_sorts)
 	}
 	assay_order_build(&order, run);
 	int64_t reported[5] = {0};
-	struct heavy s = measure(run, &c, families_of_names(run, &scratch), reported, 1);
+	struct heavy s = measure(run, &c, families_of_names(run, &scratch), reported, 1, &scratch);
 	CHECK(s.count == 2 && s.time == 31 + 33 && s.most == 3);
 	CHECK(s.dur[1] == 0 && s.dur[2] == -1);
 	reported[3] = 33; /* by another finding */
-	s = measure(run, &c, families_of_names(run, &scratch), reported, 1);
+	s = measure(run, &c, families_of_names(run, &scratch), reported, 1, &scratch);
 	CHECK(s.count == 1 && s.time == 31 && s.most == 1);
 	assay_order_free(&order);
 	assay_arena_free(&scratch);

@@ -528,8 +528,9 @@ TEST(a_profiler_of_many_operators_is_warned_of_and_its_work_is_not_the_programs)
 		assay_window w = {.to = 999999,
 				  .events = {[ASSAY_CLASS_COMPUTE] = 2},
 				  .cause = {[ASSAY_WHY_HOST_OP] = cases[k].idle}};
+		assay_arena scratch = {0};
 		struct assay_found_list list = {.found = {0}};
-		assay_find_ctx c = {.w = &w, .whole = 999999, .list = &list};
+		assay_find_ctx c = {.w = &w, .whole = 999999, .list = &list, .scratch = &scratch};
 		assay_found waits = {.id = "host_op", .total = cases[k].idle};
 		assay_finding_add(&c, &waits);
 		for (int i = 0; i < cases[k].operators; i++)
@@ -538,9 +539,11 @@ TEST(a_profiler_of_many_operators_is_warned_of_and_its_work_is_not_the_programs)
 		hand_wait(run, 0, cases[k].idle, ASSAY_NO_ROW); /* before one of two kernels */
 		run->part.t.gap_part.cause[0] = ASSAY_WHY_HOST_OP;
 		look_at_tracer(run, &c);
-		CHECK_EQ(run->part.t.warning.n, cases[k].warnings);
+		CHECK_EQ(list.warnings.n, cases[k].warnings);
 		CHECK_EQ(list.found.p[0].order_by, cases[k].order_by);
 		assay_vec_free(&list.found);
+		assay_vec_free(&list.warnings);
+		assay_arena_free(&scratch);
 		assay_run_free(run);
 	}
 	return 0;

@@ -196,9 +196,11 @@ static void find_one_hot(const assay_run *run, const assay_find_ctx *c)
 {
 	if (c->w->device == ASSAY_NO_ROW || c->whole <= 0 || !c->order || !has_ones(run))
 		return;
-	struct search s = search_of(run, c, c->scratch);
+	assay_arena room = {0};
+	struct search s = search_of(run, c, &room);
 	if (s.products && (double)s.total >= least * (double)c->whole)
 		tell(&s);
+	assay_arena_free(&room);
 }
 
 const assay_finder assay_find_one_hot = {.id = "one_hot", .find = find_one_hot};
