@@ -47,7 +47,6 @@ static void *map_anywhere(size_t bytes)
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
-/* Of huge pages, at a multiple of their size; failure to get them changes nothing. */
 static void *map_at(size_t bytes, size_t multiple)
 {
 	size_t room = assay_whole(bytes, PAGE) + multiple;
@@ -60,13 +59,21 @@ static void *map_at(size_t bytes, size_t multiple)
 		munmap(p, before);
 	if (behind)
 		munmap(p + room - behind, behind);
-	madvise(p + before, bytes, MADV_HUGEPAGE);
 	return p + before;
+}
+
+/* Of huge pages; failure to get them changes nothing. */
+static void *map_huge(size_t bytes, size_t multiple)
+{
+	void *p = map_at(bytes, multiple);
+	if (p != MAP_FAILED)
+		madvise(p, bytes, MADV_HUGEPAGE);
+	return p;
 }
 
 static void *map_pages(size_t bytes)
 {
-	return bytes < HUGE ? map_anywhere(bytes) : map_at(bytes, HUGE);
+	return bytes < HUGE ? map_anywhere(bytes) : map_huge(bytes, HUGE);
 }
 
 void *assay_pages_move_to(void *to, void *from, size_t bytes, size_t new_bytes)
@@ -191,7 +198,7 @@ static void trim(assay_owned *b, uint32_t room)
 
 static assay_owned *new_chunk(void)
 {
-	assay_owned *b = pool.chunks < CHUNKS_MOST ? map_at(CHUNK, CHUNK) : MAP_FAILED;
+	assay_owned *b = pool.chunks < CHUNKS_MOST ? map_huge(CHUNK, CHUNK) : MAP_FAILED;
 	if ((void *)b == MAP_FAILED)
 		return NULL;
 	pool.chunks++;
