@@ -294,6 +294,16 @@ static void read_rows(struct csv_read *job, csv_how how, size_t after, assay_are
 	assay_gate_free(job->gate);
 }
 
+/* Where they do not, rows would have to be cut at what may stand inside a cell, too. */
+static bool ends_lines(const assay_input *in, assay_view v, size_t header, assay_err *err)
+{
+	const char *cr = memchr(v.p, '\r', header);
+	return !cr || cr + 1 == v.p + v.n || cr[1] == '\n' ||
+	       assay_fail(err, ASSAY_FORMAT, (uint64_t)(cr - v.p),
+			  "%s ends its lines with CR alone: write LF for it (tr '\\r' '\\n')",
+			  assay_input_path(in));
+}
+
 bool assay_csv_read_as(assay_run *run, assay_input *in, csv_how how, assay_err *err)
 {
 	assay_view v = assay_input_view(in, 0, HEAD);
@@ -306,6 +316,7 @@ bool assay_csv_read_as(assay_run *run, assay_input *in, csv_how how, assay_err *
 	bool ok = assay_csv_plan((assay_str){v.p, v.n < HEAD ? v.n : HEAD}, &job->plan, &after) ||
 		  assay_fail(err, ASSAY_FORMAT, 0, "%s has no header of a rocprof table",
 			     assay_input_path(in));
+	ok = ok && ends_lines(in, v, after, err);
 	if (ok)
 		read_rows(job, how, after, &scratch);
 	assay_arena_free(&scratch);

@@ -77,6 +77,21 @@ static bool same_run(const assay_run *a, const assay_run *b)
 #define API_HEAD                                                                                   \
 	"\"Domain\",\"Function\",\"Process_Id\",\"Thread_Id\",\"Correlation_Id\",\"Start_Timestamp\",\"End_Timestamp\"\n"
 
+TEST(lines_that_end_with_cr_alone_are_refused_with_a_sentence)
+{
+	static const char text[] =
+		"Domain,Function,Process_Id,Thread_Id,Start_Timestamp,End_Timestamp,Correlation_Id\r"
+		"HSA_CORE_API,a,7,8,10,20,1\r";
+	assay_err err = {0};
+	assay_input *in = assay_input_memory(text, strlen(text));
+	assay_run *run = assay_run_new();
+	CHECK(!assay_csv_read_as(run, in, alone, &err));
+	CHECK(strstr(err.text, "CR alone"));
+	assay_input_close(in);
+	assay_run_free(run);
+	return 0;
+}
+
 TEST(a_kernel_row_fills_every_column)
 {
 	assay_run *run =
