@@ -65,7 +65,6 @@ static const service services[] = {
 	{ROCM_RUNTIME, assay_rocm_on_runtime, false},
 	{ROCM_COMPILER, assay_rocm_on_compiler, false},
 	{ROCM_RCCL, assay_rocm_on_rccl, false},
-	{ROCM_RANGE, assay_rocm_on_range, true},
 	{ROCM_MARKER, assay_rocm_on_marker, true},
 	{ROCM_NAMING, assay_rocm_on_naming, true},
 	{ROCM_CODE, assay_rocm_on_code, true},
@@ -114,8 +113,6 @@ static bool wants(rocm_kind kind)
 {
 	if (assay_rocm_names.kind[kind] < 0)
 		return false;
-	if (kind == ROCM_MARKER) /* the two tell the same ranges */
-		return assay_rocm_names.kind[ROCM_RANGE] < 0;
 	return kind != ROCM_STREAM || rocm.version >= ROCPROF_STREAMS_SAFE;
 }
 
@@ -190,7 +187,7 @@ static bool subscribe_callbacks(void)
 			ok &= subscribe_calls(s);
 			continue;
 		}
-		if (s->kind == ROCM_RANGE || s->kind == ROCM_MARKER || s->kind == ROCM_NAMING)
+		if (s->kind == ROCM_MARKER || s->kind == ROCM_NAMING)
 			assay_rocm_choose_marks(&rocm.lib, s->kind);
 		ok &= bearable(s->kind, subscribe(s, s->always, NULL, 0));
 	}

@@ -9,8 +9,7 @@
 typedef enum rocm_kind {
 	ROCM_RUNTIME,
 	ROCM_COMPILER,
-	ROCM_RCCL,  /* 0.5 on */
-	ROCM_RANGE, /* ranges as one, from 1.0 on; else ROCM_MARKER */
+	ROCM_RCCL, /* 0.5 on */
 	ROCM_MARKER,
 	ROCM_NAMING,
 	ROCM_CODE,
@@ -115,7 +114,6 @@ void assay_rocm_handles_forked(void);
 /* ---- markers (rocm_mark.c) ---- */
 
 void assay_rocm_choose_marks(const rocprof_lib *lib, rocm_kind kind);
-void assay_rocm_on_range(const rocm_call *c, rocprof_user *user);
 void assay_rocm_on_marker(const rocm_call *c, rocprof_user *user);
 void assay_rocm_on_naming(const rocm_call *c, rocprof_user *user);
 

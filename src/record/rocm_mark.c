@@ -1,5 +1,7 @@
-/* roctx. The text is only in the callback, never in buffer records. From 1.0 on a range is one
- * callback pair, told at its start and its end; before, push, pop, start and stop are calls. */
+/* roctx: push, pop, start and stop are calls. The text is only in the callback, never in buffer
+ * records. From 1.0 on the SDK also tells a range as one: not used, since the end of such a range
+ * takes whatever its thread began last off the SDK's list of calls being made, and writes errors
+ * into the program's output when that is another one. */
 #include <string.h>
 
 #include "record/rocm.h"
@@ -8,7 +10,7 @@
 
 enum { TEXT_MAX = 1024, MARKS_MAX = 16 };
 
-typedef enum mark_op { NOTHING, MARK, PUSH, POP, START, STOP, THREAD_RANGE, PROCESS_RANGE } mark_op;
+typedef enum mark_op { NOTHING, MARK, PUSH, POP, START, STOP } mark_op;
 
 static struct {
 	uint8_t op[MARKS_MAX]; /* by operation of the kind that is subscribed */
@@ -24,13 +26,8 @@ static const struct {
 	const char *name;
 	mark_op op;
 } ops[] = {
-	{"roctxMarkA", MARK},
-	{"roctxRangePushA", PUSH},
-	{"roctxRangePop", POP},
-	{"roctxRangeStartA", START},
-	{"roctxRangeStop", STOP},
-	{"roctxThreadRangeA", THREAD_RANGE},
-	{"roctxProcessRangeA", PROCESS_RANGE},
+	{"roctxMarkA", MARK},        {"roctxRangePushA", PUSH}, {"roctxRangePop", POP},
+	{"roctxRangeStartA", START}, {"roctxRangeStop", STOP},
 };
 
 static void choose_one(int32_t operation, const char *name, void *data)
@@ -112,26 +109,6 @@ static void mark(const char *text)
 static mark_op op_of(int32_t operation)
 {
 	return operation >= 0 && operation < MARKS_MAX ? (mark_op)marks.op[operation] : NOTHING;
-}
-
-void assay_rocm_on_range(const rocm_call *c, rocprof_user *user)
-{
-	(void)user;
-	const rocprof_marker_call *m = c->payload;
-	mark_op op = op_of(c->operation);
-	bool enters = c->phase == ROCPROF_ENTER;
-	if (!m || c->phase < ROCPROF_ENTER)
-		return;
-	if (op == MARK && enters)
-		mark(m->args.message);
-	else if (op == THREAD_RANGE && enters)
-		push(m->args.message);
-	else if (op == THREAD_RANGE)
-		pop();
-	else if (op == PROCESS_RANGE && enters)
-		start(m->args.message, c->corr, assay_rt_now());
-	else if (op == PROCESS_RANGE)
-		stop(c->corr);
 }
 
 /* The id of a started range is known only when the call returns. */

@@ -13,11 +13,13 @@
  * fills it wait; the first buffer brings a second exit handler; a flush that runs while the SDK
  * ends meets freed memory; without a driver 0.x throws when asked for agents; the last name of a
  * list of tools counts only when it is the only one or ends in a colon; a free tells neither size
- * nor agent. What would throw aborts here. */
+ * nor agent; the end of a range, where ranges are told as one, takes whatever the calling thread
+ * began last and writes of it to stderr. What would throw aborts here. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -910,6 +912,22 @@ static void mark(int kind, int op, int phase, uint64_t corr, const char *text, u
 	tell_all(kind, op, phase, corr, users, &m);
 }
 
+static bool anybody_asks_for(int kind)
+{
+	bool asked = false;
+	for (uint32_t i = 0; i < sdk.n; i++)
+		asked |= sdk.clients[i].callback[kind] != NULL;
+	return asked;
+}
+
+/* The end of a range takes the last one off the calling thread's list, whichever that is. */
+static void end_range(uint64_t corr)
+{
+	uint64_t last = depth ? open_ranges[--depth] : 0;
+	if (last != corr && anybody_asks_for(RANGE))
+		fprintf(stderr, "ERROR: pop_latest_correlation_id is happening out of order\n");
+}
+
 /* Both kinds are told; a tool that asks for both sees every range twice. */
 API uint64_t fake_range(int op, const char *text, uint64_t id)
 {
@@ -923,18 +941,16 @@ API uint64_t fake_range(int op, const char *text, uint64_t id)
 	if (op == FAKE_NAME_THREAD || !one())
 		return range;
 	rocprof_user ranges[CLIENTS] = {{0}};
-	if (op == FAKE_PUSH) {
+	int which = op == FAKE_PUSH || op == FAKE_POP ? 1 : op == FAKE_MARK ? 0 : 2;
+	bool ends = op == FAKE_POP || op == FAKE_STOP;
+	if (!ends) {
 		open_ranges[depth++] = corr;
-		mark(RANGE, 1, ROCPROF_ENTER, corr, text, 0, 0, ranges);
-	} else if (op == FAKE_POP) {
-		mark(RANGE, 1, ROCPROF_EXIT, open_ranges[--depth], "", 0, 0, ranges);
-	} else if (op == FAKE_START) {
-		mark(RANGE, 2, ROCPROF_ENTER, corr, text, 0, 0, ranges);
-	} else if (op == FAKE_STOP) {
-		mark(RANGE, 2, ROCPROF_EXIT, id - 5000, "", 0, 0, ranges);
-	} else {
-		mark(RANGE, 0, ROCPROF_ENTER, corr, text, 0, 0, ranges);
-		mark(RANGE, 0, ROCPROF_EXIT, corr, text, 0, 0, ranges);
+		mark(RANGE, which, ROCPROF_ENTER, corr, text, 0, 0, ranges);
+	}
+	if (ends || op == FAKE_MARK) {
+		uint64_t began = op == FAKE_STOP ? id - 5000 : depth ? open_ranges[depth - 1] : 0;
+		mark(RANGE, which, ROCPROF_EXIT, began, "", 0, 0, ranges);
+		end_range(began);
 	}
 	return range;
 }

@@ -285,6 +285,7 @@ def ranges_are_told_once_with_their_text(v):
        [(1, "outer"), (1, 'in "quotes"'), (2, ""), (5, "a mark"), (2, ""), (3, "across threads"), (4, "")])
     eq(r[5]["id"], r[6]["id"])
     assert r[5]["thread"] != r[6]["thread"]
+    eq("ERROR" in c.err, False)
     eq("trainer" in [c.text(t["name"]) for t in c.rows["THREAD"]], True)
     ranges = json.loads(subprocess.run([ASSAY, "info", "--json", c.run], capture_output=True, text=True).stdout)
     eq(ranges["tables"]["host"], 2 + 4)  # two launches, three ranges and a mark
