@@ -103,13 +103,13 @@ static const char *joined(recording *r, const char *first, const char *rest)
 	return rest && *rest ? assay_printf(&r->arena, "%s:%s", first, rest) : first;
 }
 
-/* The SDK leaves out what comes after the last colon of a list. */
+/* The SDK leaves out what comes after the last colon of a list, and others may put theirs in front
+ * of ours. */
 static const char *tools_with(recording *r, const char *library, const char *rest)
 {
 	const char *list = joined(r, library, rest);
-	size_t n = strlen(list);
-	bool open = strchr(list, ':') && list[n - 1] != ':';
-	return open ? assay_printf(&r->arena, "%s:", list) : list;
+	bool ends = list[strlen(list) - 1] == ':';
+	return ends ? list : assay_printf(&r->arena, "%s:", list);
 }
 
 /* Programs linked with roctracer's roctx are seen only when the SDK's own, of the same names, comes

@@ -568,11 +568,17 @@ def another_tool_before_us_is_no_trouble(v):
                     "{ static rocprof_configure_result x = {sizeof x, init, fini, 0};\n"
                     "  (void)v; (void)r; (void)p; (void)c; return &x; }\n")
         cc(other, "-fPIC", "-shared", source)
-    for preload in (KFD, other + ":" + KFD):
-        c = play("streams", v, env={"ROCP_TOOL_LIBRARIES": other, "LD_PRELOAD": preload})
+    def is_whole(c):
         eq((kernels(c)[0], len(c.rows["KERNEL"])), ((ADD, 1), 4))
         assert c.meta["rocprofiler.tools_before"] in ("0", "1")
         eq(c.err.count("the other tool runs"), 1)
+    for preload in (KFD, other + ":" + KFD):
+        is_whole(play("streams", v, env={"ROCP_TOOL_LIBRARIES": other, "LD_PRELOAD": preload}))
+    script = os.path.join(WORK, "other.sh")  # as tools are started, below us
+    with open(script, "w") as f:
+        f.write(f'#!/bin/sh\nROCP_TOOL_LIBRARIES="{other}:$ROCP_TOOL_LIBRARIES" exec {PROGRAM} "$@"\n')
+    os.chmod(script, 0o755)
+    is_whole(play("streams", v, program=script))
 
 
 @each("10000")
@@ -615,6 +621,8 @@ def the_sdk_is_found_and_its_roctx_comes_first():
     recorder = os.path.realpath(BUILD + "/libassay_rocm.so")
     v = variables("sdk", "env", ROCM_PATH=os.path.join(WORK, "rocm"), ROCP_TOOL_LIBRARIES="mine.so")
     eq(v["ROCP_TOOL_LIBRARIES"], recorder + ":mine.so:")  # the SDK does not see what comes after the last colon
+    # nor us, when a tool's own script puts its library in front of ours
+    eq(variables("alone", "env", ROCM_PATH=os.path.join(WORK, "rocm"))["ROCP_TOOL_LIBRARIES"], recorder + ":")
     eq(v["ROCPROFILER_REGISTER_LIBRARY"], lib + "/librocprofiler-sdk.so.1")
     eq(v["LD_PRELOAD"], lib + "/librocprofiler-sdk-roctx.so.1:" + KFD)
 
