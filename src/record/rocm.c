@@ -19,7 +19,7 @@
 #include "record/rocm.h"
 #include "vendor/dl.h"
 
-enum { COPIES_BYTES = 2048 };
+enum { COPIES_BYTES = 2048, LEAVE_NS = 100000000 };
 
 typedef struct buffer {
 	uint64_t id;
@@ -42,6 +42,7 @@ static struct {
 	rocprof_client_0 client_0;
 	rocprof_client_1 client_1;
 	_Atomic int ready, finalized; /* ready: buffers may be flushed */
+	_Atomic uint32_t flushes;     /* by the tick so far */
 	pthread_mutex_t
 		flushing; /* around every flush; taken before the runtime's lock, never inside */
 	/* Switching is the ticker's business, but for the first time; under the lock: */
@@ -370,6 +371,18 @@ static void tick(void)
 	if (atomic_load(&rocm.ready) && assay_rt_recording())
 		assay_blas_install();
 	flush();
+	atomic_fetch_add(&rocm.flushes, 1);
+	assay_rt_wake(&rocm.flushes);
+}
+
+/* Nothing of the SDK is called on the program's thread, which may have been stopped inside of it:
+ * the tick flushes, and the second time what was there at the first. Whether work still runs, or
+ * was not told of, nobody says. */
+static bool leave(void)
+{
+	for (int i = 0; i < 2 && atomic_load(&rocm.ready); i++)
+		assay_rt_wait_while(&rocm.flushes, atomic_load(&rocm.flushes), LEAVE_NS);
+	return !atomic_load(&rocm.ready);
 }
 
 static const assay_rt_hooks hooks = {
@@ -377,6 +390,7 @@ static const assay_rt_hooks hooks = {
 	.tick_ms = 10,
 	.tick = tick,
 	.finish = finish,
+	.leave = leave,
 	.forked = forked,
 	.record = record,
 	.rest = assay_host_rest,

@@ -492,6 +492,8 @@ int main(int argc, char **argv)
 		kill(getpid(), 9);
 	if (!strcmp(end, "_exit"))
 		_exit(5);
+	if (!strcmp(end, "exec"))
+		execl("/bin/sh", "sh", "-c", "exit 9", (char *)NULL);
 	if (!strcmp(end, "pthread_exit")) /* without a recorder the process ends here */
 		pthread_exit(NULL);
 	return 4;

@@ -485,6 +485,18 @@ def a_process_ends_with_the_last_thread_of_the_programs(v):
 
 
 @each("600", "10000")
+def another_program_in_its_place_gets_nothing_of_its_work(v):
+    run, p = record("streams", v, end="exec")
+    c = one(run)
+    eq((p.returncode, len(c.rows["KERNEL"]), len(c.rows["COPY"])), (9, 4, 3))
+    assert "missing" in p.stderr and "unknown" not in p.stderr, p.stderr
+    # nobody says how much of the work the SDK has not told of yet
+    run, p = record("streams", v, end="exec", env={"FAKE_ROCPROF_LATE": "1"})
+    out = json.loads(subprocess.run([ASSAY, "info", "--json", run], capture_output=True, check=True).stdout)
+    eq((p.returncode, sum(r.get("unknown", 0) for r in out["ledger"])), (9, 7))
+
+
+@each("600", "10000")
 def a_launch_that_the_process_died_in_may_be_missing(v):
     launches = [r["corr"] for r in play("streams", v).calls if "Launch" in r["name"]]
     run, p = record("streams", v, env={"FAKE_ROCPROF_DIE": str(launches[-1])})
