@@ -1,7 +1,7 @@
 /* Functions of the C library that we stand in for. Ways out of a process that run no exit handlers
- * (exec and _exit): what the vendor's library still holds is handed over first. What only a process
- * of one thread may do (unshare and setns, as a sandbox begins): our threads end, and start again
- * behind it. */
+ * (exec and _exit; quick_exit, which has handlers of its own): what the vendor's library still
+ * holds is handed over first. What only a process of one thread may do (unshare and setns, as a
+ * sandbox begins): our threads end, and start again behind it. */
 #define _GNU_SOURCE /* execvpe, execveat, RTLD_DEFAULT */
 #include <dlfcn.h>
 #include <errno.h>
@@ -149,10 +149,15 @@ static int our_execle(const char *path, const char *first, ...)
 }
 
 /* It may be called in a signal handler: only what is safe there, and for a limited time. */
-static _Noreturn void our_exit(int status)
+void assay_rt_leave_at_once(void)
 {
 	if (records_here())
 		assay_rt_leave();
+}
+
+static _Noreturn void our_exit(int status)
+{
+	assay_rt_leave_at_once();
 	real.exit_now(status);
 	for (;;)
 		syscall(SYS_exit_group, status);

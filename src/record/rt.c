@@ -403,10 +403,11 @@ static bool register_once(void)
 	    pthread_atfork(assay_loader_before_fork, assay_loader_in_parent, in_child))
 		return false;
 	rt.atfork_made = true;
-	/* atexit besides the destructor: it runs before the vendor's own, registered earlier */
+	/* atexit besides the destructor: it runs before the vendor's own, registered earlier; those
+	 * are left out by a quick exit, which must not wait for work that never ends either */
 	if (!rt.atexit_made) {
 		atexit(stop);
-		at_quick_exit(stop);
+		at_quick_exit(assay_rt_leave_at_once);
 	}
 	rt.atexit_made = true;
 	return true;

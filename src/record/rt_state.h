@@ -124,6 +124,7 @@ void assay_threads_forked(void);
 
 /* leave.c: stand in for exec, _exit and what one thread alone may do in objects loaded since */
 void assay_rt_stand_in(void);
+void assay_rt_leave_at_once(void); /* assay_rt_leave() of the process that records */
 
 /* rt.c: a stretch begins, ends */
 void assay_windows_open(rt_windows *w, int64_t time);

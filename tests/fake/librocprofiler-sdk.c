@@ -6,6 +6,7 @@
  *   FAKE_ROCPROF_DROP=N    so many records are dropped
  *   FAKE_ROCPROF_REFUSE=K  the service of kind K is refused
  *   FAKE_ROCPROF_CLOCK=NS  its clock is so much ahead
+ *   FAKE_ROCPROF_STUCK=1   work that never ends is under way
  *   FAKE_ROCPROF_SLOW=MS   a flush takes at least so long, who asked for it longer
  *
  * As unkind as the real one: a DISCARD buffer has one half but flush turns to the other, where 0.x
@@ -521,6 +522,8 @@ static void finalize_all(void)
 	if (sdk.done)
 		return;
 	sdk.done = -1;
+	while (getenv("FAKE_ROCPROF_STUCK")) /* it waits for the work of every queue */
+		pause();
 	complete();
 	for (uint32_t i = 0; i < sdk.n; i++)
 		sdk.clients[i].started = 0;

@@ -494,6 +494,8 @@ int main(int argc, char **argv)
 		_exit(5);
 	if (!strcmp(end, "exec"))
 		execl("/bin/sh", "sh", "-c", "exit 9", (char *)NULL);
+	if (!strcmp(end, "quick_exit"))
+		quick_exit(5);
 	if (!strcmp(end, "pthread_exit")) /* without a recorder the process ends here */
 		pthread_exit(NULL);
 	return 4;

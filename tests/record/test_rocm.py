@@ -485,6 +485,14 @@ def a_process_ends_with_the_last_thread_of_the_programs(v):
 
 
 @each("600", "10000")
+def ends_without_exit_handlers_do_not_wait_for_work_that_never_ends(v):
+    for end in ("_exit", "quick_exit"):
+        run, p = record("streams", v, end=end, env={"FAKE_ROCPROF_STUCK": "1"})
+        eq((p.returncode, len(one(run).rows["KERNEL"])), (5, 4))
+        eq((record("streams", v, end=end)[1].returncode, len(one(run).rows["KERNEL"])), (5, 4))
+
+
+@each("600", "10000")
 def another_program_in_its_place_gets_nothing_of_its_work(v):
     run, p = record("streams", v, end="exec")
     c = one(run)
