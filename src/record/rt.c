@@ -92,11 +92,21 @@ void assay_rt_wait(_Atomic uint32_t *at, uint32_t while_it_is, int64_t ns)
 	errno = saved;
 }
 
-void assay_rt_wake(_Atomic uint32_t *at)
+static void wake(_Atomic uint32_t *at, int how_many)
 {
 	int saved = errno;
-	syscall(SYS_futex, at, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
+	syscall(SYS_futex, at, FUTEX_WAKE_PRIVATE, how_many, NULL, NULL, 0);
 	errno = saved;
+}
+
+void assay_rt_wake(_Atomic uint32_t *at)
+{
+	wake(at, INT32_MAX);
+}
+
+void assay_rt_wake_one(_Atomic uint32_t *at)
+{
+	wake(at, 1);
 }
 
 bool assay_rt_wait_while(_Atomic uint32_t *at, uint32_t it_is, int64_t ns)

@@ -109,6 +109,7 @@ bool assay_rt_thread(void *(*run)(void *));
 /* Futexes of ours; errno is kept. */
 void assay_rt_wait(_Atomic uint32_t *at, uint32_t while_it_is, int64_t ns);
 void assay_rt_wake(_Atomic uint32_t *at);
+void assay_rt_wake_one(_Atomic uint32_t *at);
 /* False when the time is over and it is still so. */
 bool assay_rt_wait_while(_Atomic uint32_t *at, uint32_t it_is, int64_t ns);
 /* OS thread id of the caller, cached. */

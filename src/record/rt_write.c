@@ -270,7 +270,7 @@ static void make_ready(assay_ring *r)
 	atomic_fetch_add(&rt.spare, 1);
 	atomic_store(&rt.no_more_rings, 0);
 	atomic_fetch_add(&rt.made, 1);
-	assay_rt_wake(&rt.made);
+	assay_rt_wake_one(&rt.made); /* of a thousand that wait for one each */
 }
 
 static bool make_ring(void)
