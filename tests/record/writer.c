@@ -26,7 +26,7 @@
 
 enum { WRITE_ALL, WRITE_PIECES, WRITE_FULL, WRITE_NAMES_ONLY, WRITE_NO_END };
 static _Atomic int how_to_write, gate, at_gate, lock_gate, no_room, wait_for_word, waits, rests,
-	refuse_tables, refuse_cut, sampled, lingers;
+	refuse_tables, refuse_cut, sampled, ends, lingers;
 static _Atomic long wakes, unseen, slept;
 
 static void wait_until(_Atomic int *flag, int value)
@@ -166,7 +166,7 @@ long syscall(long number, ...)
 	long rc = real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
 	wakes += rings && a[1] == FUTEX_WAKE_PRIVATE;
 	bool writers = rings || a[0] == (long)(uintptr_t)&rt.wake;
-	if (number == SYS_futex && a[1] == FUTEX_WAKE_PRIVATE && !writers)
+	if (number == SYS_futex && a[1] == FUTEX_WAKE_PRIVATE && !writers && ends)
 		linger();
 	return rc;
 }
@@ -647,6 +647,7 @@ static void at_exit(void)
 /* However long the sampler takes: it has said so before the recording ends. */
 static void finish(void)
 {
+	ends = 1;
 	assay_host_stop();
 	wait_until(&lingers, sampled);
 }
