@@ -45,11 +45,17 @@ static uint32_t device_of(uint64_t handle)
 	return ASSAY_WIRE_NONE;
 }
 
+/* The SDK has both names from libdrm: none where the render node may not be opened, and no
+ * product's where libdrm has no list of them, as in many containers. */
 static void put_device(const rocprof_agent *a, uint32_t id)
 {
-	uint32_t name =
-		assay_rt_string(a->product_name && *a->product_name ? a->product_name : a->name);
-	uint32_t arch = assay_rt_string(a->name), vendor = assay_rt_string("amd");
+	char gfx[32];
+	const char *known = a->name && *a->name ? a->name : gfx, *product = a->product_name;
+	bool listed = product && *product && strcmp(product, "unknown") != 0;
+	snprintf(gfx, sizeof gfx, "gfx%u%u%x", a->gfx_target / 10000, a->gfx_target / 100 % 100,
+		 a->gfx_target % 100);
+	uint32_t name = assay_rt_string(listed ? product : known);
+	uint32_t arch = assay_rt_string(known), vendor = assay_rt_string("amd");
 	assay_wire_device *d = assay_rt_bulk(ASSAY_WIRE_DEVICE, sizeof *d);
 	d->id = id;
 	d->vendor = vendor;

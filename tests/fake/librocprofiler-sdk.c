@@ -6,6 +6,8 @@
  *   FAKE_ROCPROF_DROP=N    so many records are dropped
  *   FAKE_ROCPROF_REFUSE=K  the service of kind K is refused
  *   FAKE_ROCPROF_CLOCK=NS  its clock is so much ahead
+ *   FAKE_ROCPROF_NAMES=X   none: the render node may not be opened, agents have no names; else
+ *                          libdrm has no list of products, which are "unknown" then
  *   FAKE_ROCPROF_STUCK=1   work that never ends is under way
  *   FAKE_ROCPROF_SLOW=MS   a flush takes at least so long, who asked for it longer
  *
@@ -283,6 +285,8 @@ API int rocprofiler_query_available_agents(int version, rocprof_agents_fn *fn, s
 		uint8_t bytes[312];
 	} agents[3];
 	const void *list[3];
+	const char *names = getenv("FAKE_ROCPROF_NAMES");
+	bool nameless = names && !strcmp(names, "none"), no_list = names && !nameless;
 	size_t own = one() ? 312 : numbers.version >= 600 ? 304 : 296;
 	if (version != 1 || size > own)
 		return NOT_FOUND;
@@ -300,8 +304,13 @@ API int rocprofiler_query_available_agents(int version, rocprof_agents_fn *fn, s
 		a->cus = i ? 304 : 0;
 		a->wavefront = i ? 64 : 0;
 		a->local_memory = i ? 192ull << 30 : 0;
+		a->gfx_target = i ? 90402 : 0;
 		a->name = i ? "gfx942" : "some processor";
 		a->product_name = i ? "AMD Instinct MI300X" : "some processor";
+		if (i && nameless)
+			a->name = a->product_name = "";
+		else if (i && no_list)
+			a->product_name = "unknown";
 		a->vendor_name = a->model_name = "";
 		a->node = (uint32_t)i;
 		a->logical_of_type = i ? i - 1 : 0;

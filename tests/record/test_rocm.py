@@ -166,6 +166,13 @@ def work_is_on_the_stream_it_was_launched_on(v):
 
 
 @each("600", "10000")
+def a_device_has_the_best_name_that_is_known(v):
+    for names in ("none", "unlisted"):
+        c = play("streams", v, env={"FAKE_ROCPROF_NAMES": names})
+        eq([(c.text(d["name"]), c.text(d["arch"])) for d in c.rows["DEVICE"]], [("gfx942", "gfx942")] * 2)
+
+
+@each("600", "10000")
 def another_clock_is_brought_to_ours(v):
     c = play("streams", v, env={"FAKE_ROCPROF_CLOCK": "3000000000"})
     calls = {r["corr"]: r for r in c.calls}
