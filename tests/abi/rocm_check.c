@@ -129,13 +129,23 @@ NUMBER(ROCPROFILER_HIP_STREAM_SET, ROCPROF_STREAM_SET)
 
 /* ---- HIP calls ---- */
 
-/* HIP's headers may be newer than the SDK's, which then lack the newest functions. */
-#if ONE || HIP_RUNTIME_API_TABLE_STEP_VERSION < 9
-#define ROCPROF_HIP_STEP HIP_RUNTIME_API_TABLE_STEP_VERSION
+/* HIP's headers may be newer than the SDK, which then lacks the newest functions: the last step of
+ * HIP's table that each version knows. */
+#if ONE && ROCPROFILER_SDK_VERSION > 10000
+#define LAST_STEP 9999
+#elif ONE
+#define LAST_STEP 13
 #elif SIX
-#define ROCPROF_HIP_STEP 9
+#define LAST_STEP 8
+#elif FIVE
+#define LAST_STEP 6
 #else
-#define ROCPROF_HIP_STEP 8
+#define LAST_STEP 4
+#endif
+#if HIP_RUNTIME_API_TABLE_STEP_VERSION < LAST_STEP
+#define ROCPROF_HIP_STEP HIP_RUNTIME_API_TABLE_STEP_VERSION
+#else
+#define ROCPROF_HIP_STEP LAST_STEP
 #endif
 #define CALL(name, flags) static_assert(ROCPROFILER_HIP_RUNTIME_API_ID_##name >= 0, #name);
 #define FIELD(name, role, member, at, bytes)                                                       \
