@@ -16,8 +16,9 @@ const char *const assay_useful_text[] = {
 
 static bool is_of_fusion(uint8_t advice)
 {
-	return advice == ASSAY_ADVICE_EAGER || advice == ASSAY_ADVICE_CHAIN ||
-	       advice == ASSAY_ADVICE_CASTS || advice == ASSAY_ADVICE_LAYOUT;
+	return advice == ASSAY_ADVICE_EAGER || advice == ASSAY_ADVICE_MASK ||
+	       advice == ASSAY_ADVICE_CHAIN || advice == ASSAY_ADVICE_CASTS ||
+	       advice == ASSAY_ADVICE_LAYOUT;
 }
 
 /* Kernels whose work is not known but that need not be there at all. */

@@ -23,6 +23,9 @@
 	X(EAGER, "attention in pieces (products, softmax, mask) takes",                                          \
 	  "F.scaled_dot_product_attention; attn_implementation=\"sdpa\" or \"flash_attention_2\"",               \
 	  0.9)                                                                                                   \
+	X(MASK, "masks of attention, made anew for each layer, take",                                            \
+	  "one mask for all layers; is_causal=True instead of a tensor, which leaves half of the pairs",         \
+	  0.8)                                                                                                   \
 	X(CHAIN, "memory traffic between operators that could be one takes",                                     \
 	  "torch.compile; fused norms, rotary embeddings and activations", 0.7)                                  \
 	X(SHAPE, "matrix work below what the best calls of its size reach takes",                                \
@@ -281,6 +284,7 @@ static void look_at_lone(struct finder *f, uint32_t row)
 	if (l->advice[row] == ASSAY_ADVICE_LAYOUT && l->least[row] < l->needless[row])
 		v->what = layout_with_norms;
 	bool goes = l->advice[row] == ASSAY_ADVICE_CHAIN || l->advice[row] == ASSAY_ADVICE_EAGER ||
+		    l->advice[row] == ASSAY_ADVICE_MASK ||
 		    (is_launch_of_its_own(l->advice[row]) && l->least[row] >= l->needless[row]);
 	v->gone += goes;
 	*assay_push(&v->less) = (assay_less){

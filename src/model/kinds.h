@@ -70,6 +70,7 @@
 	X(FP32, "fp32_matmul")                                                                     \
 	X(FP64, "fp64_matmul")                                                                     \
 	X(EAGER, "eager_attention")                                                                \
+	X(MASK, "attention_masks")                                                                 \
 	X(CHAIN, "unfused_chain")                                                                  \
 	X(SHAPE, "gemm_shape")                                                                     \
 	X(TAIL, "wave_tail")                                                                       \

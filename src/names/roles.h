@@ -9,6 +9,7 @@ typedef enum assay_role {
 	ASSAY_ROLE_SOFTMAX,      /* over rows, forward or backward; none of a loss */
 	ASSAY_ROLE_EXP,          /* a piece of one */
 	ASSAY_ROLE_MASK,         /* makes or applies one */
+	ASSAY_ROLE_TRUTH,        /* truth values, of others or of a comparison */
 	ASSAY_ROLE_CAST,         /* a copy from one type to another */
 	ASSAY_ROLE_LAYOUT,       /* a copy from one layout to another */
 	ASSAY_ROLE_FUSED_UPDATE, /* an optimizer's whole step for a list of tensors */

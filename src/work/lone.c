@@ -46,6 +46,10 @@ struct lone {
 	assay_map rows;      /* name of a kernel -> row of kernel */
 	struct named *named; /* by row of kernel */
 	bool *eager;         /* by place in the order of the device */
+	bool *mask;          /* by place: makes the mask of an attention */
+	int64_t *spared;     /* by place: ns of an attention that may go with the mask made there */
+	uint64_t masks;      /* made in the window */
+	double made_again;   /* of these, the share behind the first of each step */
 	assay_fused *fused;  /* by place */
 	int64_t *gap_before; /* by row of gpu: ns of waiting although it was submitted */
 	int64_t copies_left; /* ns of copies that nothing hides and that no kernel accounts for yet
@@ -187,7 +191,8 @@ static void read_names(struct lone *l)
 }
 
 /* A copy within the device reads and writes as any other pass over a tensor. */
-static const struct named device_copy = {.family = ASSAY_FAMILY_ELEMENTWISE};
+static const struct named device_copy = {.family = ASSAY_FAMILY_ELEMENTWISE,
+					 .role = ASSAY_ROLE_COPY};
 
 static bool is_device_copy(const struct lone *l, uint32_t gpu)
 {
@@ -286,6 +291,60 @@ static void see_piece(struct lone *l, struct pieces *p, const struct named *n, u
 	}
 }
 
+/* ------------------------------------------------------------------ masks of attention */
+
+/* Of an attention whose mask is causal, without one: half of the pairs, and reading the mask. cuDNN
+ * on an H200, 2048 tokens: 0.55. */
+static const double spared_most = 0.6;
+
+static const struct named *at_place(const struct lone *l, uint32_t place)
+{
+	return name_of(l, l->order->row[l->device->first + place]);
+}
+
+static bool is_source(const struct named *n)
+{
+	return n->role == ASSAY_ROLE_TRUTH || n->role == ASSAY_ROLE_FILL;
+}
+
+/* The link from which on a chain makes a mask, and nothing else; none: all are before it. */
+static size_t start_of_mask(const struct lone *l, const assay_fusible *c)
+{
+	size_t start = c->n;
+	bool masks = false;
+	for (size_t i = c->n; i-- > 0;) {
+		const struct named *n = at_place(l, c->at[i]);
+		if (!is_source(n) && n->role != ASSAY_ROLE_MASK && n->role != ASSAY_ROLE_COPY &&
+		    n->role != ASSAY_ROLE_CAST)
+			break;
+		masks |= n->role == ASSAY_ROLE_MASK;
+		start = is_source(n) ? i : start;
+	}
+	return masks ? start : c->n;
+}
+
+/* A chain that an attention ends, in which its mask is made: what comes before is a chain of its
+ * own. */
+static void see_mask(struct lone *l, assay_fusible *c, uint32_t attention)
+{
+	int64_t ts = l->t->gpu.ts[attention];
+	size_t start = start_of_mask(l, c);
+	assay_fusible mask = {.n = 0};
+	if (start == c->n || ts < l->w->from || ts >= l->w->to)
+		return;
+	for (size_t i = start; i < c->n; i++) {
+		mask.at[mask.n] = c->at[i];
+		mask.link[mask.n++] = c->link[i];
+		for (uint32_t at = c->at[i] + 1; at; at = l->fused[at - 1].piece)
+			l->mask[at - 1] = true;
+	}
+	l->spared[c->at[c->n - 1]] = (int64_t)(spared_most * (double)l->t->gpu.dur[attention]);
+	l->masks++;
+	c->n = start;
+	assay_fusible_end(c, l->fused, true);
+	*c = mask;
+}
+
 /* ------------------------------------------------------------------ chains */
 
 static bool is_link(const struct lone *l, const struct named *n, uint32_t gpu)
@@ -305,6 +364,8 @@ static void see_link(struct lone *l, assay_fusible *c, const struct named *n, ui
 		     size_t at)
 {
 	if (!n || !is_link(l, n, gpu)) {
+		if (n && n->family == ASSAY_FAMILY_ATTENTION)
+			see_mask(l, c, gpu);
 		assay_fusible_end(c, l->fused, n && is_matrix_work(n));
 		return;
 	}
@@ -416,6 +477,9 @@ static int64_t needless(const struct lone *l, const struct named *n, size_t at, 
 	*kind = ASSAY_ADVICE_EAGER;
 	if (l->eager[at])
 		return ns;
+	*kind = ASSAY_ADVICE_MASK;
+	if (l->mask[at] && l->made_again > 0)
+		return (int64_t)((double)ns * l->made_again);
 	*kind = ASSAY_ADVICE_FP64; /* twice the bytes of single precision */
 	if (l->wide[at] && is_memory_bound(n) && l->single_in_use && l->double_in_use)
 		return n->role == ASSAY_ROLE_CAST ? ns : ns / 2;
@@ -436,19 +500,36 @@ static int64_t needless(const struct lone *l, const struct named *n, size_t at, 
 	return n->narrow && ns > ASSAY_LEAST_KERNEL ? (int64_t)((double)ns * narrow_saved) : 0;
 }
 
+struct bounds {
+	double least, most;
+};
+
+/* What goes for sure and at best of a kernel of which ns go. Of a mask for sure what one kernel for
+ * it saves; at best a part of its attention besides. */
+static struct bounds bounds_of(const struct lone *l, size_t at, assay_advice_kind kind, int64_t ns)
+{
+	const assay_fused *f = &l->fused[at];
+	double all = (double)ns, whole = kind == ASSAY_ADVICE_MASK ? all / l->made_again : all;
+	if (kind == ASSAY_ADVICE_MASK)
+		return (struct bounds){fmin(all, whole * (double)f->least),
+				       whole + (double)l->spared[at]};
+	if (kind == ASSAY_ADVICE_CHAIN && f->goes)
+		return (struct bounds){all * (double)f->least, all * (double)f->most};
+	return (struct bounds){l->planar[at] ? 0 : all, all};
+}
+
 static void add_row(struct lone *l, size_t at, assay_advice_kind kind, int64_t ns)
 {
 	uint32_t r = assay_add(l->t, ASSAY_T_lone_kernel),
 		 gpu = l->order->row[l->device->first + at];
 	assay_lone_kernel_table *t = &l->t->lone_kernel;
-	const assay_fused *f = &l->fused[at];
-	bool ranges = kind == ASSAY_ADVICE_CHAIN && f->goes;
+	struct bounds b = bounds_of(l, at, kind, ns);
 	t->gpu[r] = gpu;
 	t->advice[r] = (uint8_t)kind;
 	t->needless[r] = ns;
-	t->least[r] = ranges ? (int64_t)((double)ns * (double)f->least) : l->planar[at] ? 0 : ns;
-	t->most[r] = ranges ? (int64_t)((double)ns * (double)f->most) : ns;
-	if (kind == ASSAY_ADVICE_CHAIN || kind == ASSAY_ADVICE_EAGER)
+	t->least[r] = (int64_t)b.least;
+	t->most[r] = (int64_t)b.most;
+	if (kind == ASSAY_ADVICE_CHAIN || kind == ASSAY_ADVICE_EAGER || kind == ASSAY_ADVICE_MASK)
 		t->gap[r] = l->gap_before[gpu];
 }
 
@@ -484,9 +565,15 @@ static void judge_copy(struct lone *l, size_t at)
 	const assay_gpu_table *g = &l->t->gpu;
 	bool inside = g->ts[gpu] >= l->w->from && g->ts[gpu] < l->w->to;
 	int64_t ns = g->dur[gpu] < l->copies_left ? g->dur[gpu] : l->copies_left;
-	if (!inside || ns <= 0 || !(l->eager[at] || l->fused[at].goes) || !is_device_copy(l, gpu))
+	bool mask = !l->eager[at] && l->mask[at] && l->made_again > 0;
+	if (!inside || ns <= 0 || !(l->eager[at] || mask || l->fused[at].goes) ||
+	    !is_device_copy(l, gpu))
 		return;
-	add_row(l, at, l->eager[at] ? ASSAY_ADVICE_EAGER : ASSAY_ADVICE_CHAIN, ns);
+	add_row(l, at,
+		l->eager[at] ? ASSAY_ADVICE_EAGER
+		: mask       ? ASSAY_ADVICE_MASK
+			     : ASSAY_ADVICE_CHAIN,
+		mask ? (int64_t)((double)ns * l->made_again) : ns);
 	l->copies_left -= ns;
 }
 
@@ -537,6 +624,8 @@ void assay_lone_kernels(assay_run *run, const assay_order *order, const assay_ra
 	find_gaps(&l);
 	l.eager = assay_alloc(&l.scratch, l.device->n + 1);
 	l.fused = assay_alloc(&l.scratch, (l.device->n + 1) * sizeof *l.fused);
+	l.mask = assay_alloc(&l.scratch, l.device->n + 1);
+	l.spared = assay_alloc(&l.scratch, (l.device->n + 1) * sizeof *l.spared);
 	l.planar = assay_alloc(&l.scratch, (l.device->n + 1) * sizeof *l.planar);
 	l.wide = assay_alloc(&l.scratch, l.device->n + 1);
 	l.in_optimizer = assay_optimizer_stacks(run, &l.scratch);
@@ -544,6 +633,8 @@ void assay_lone_kernels(assay_run *run, const assay_order *order, const assay_ra
 		see_work(&l, i);
 	for (size_t i = 0; i < l.chain.n; i++)
 		assay_fusible_end(&l.chain.p[i], l.fused, false);
+	if (w->steps && l.masks > w->steps)
+		l.made_again = 1 - (double)w->steps / (double)l.masks;
 	judge_kernels(&l);
 	assay_vec_free(&l.chain);
 	assay_vec_free(&l.layout);

@@ -16,8 +16,9 @@ static void add_kernels(assay_run *run, const struct hand_kernel *k, size_t n)
 		assay_hand_gpu(run, k[i].name, now, k[i].dur, ASSAY_NO_ROW);
 }
 
-/* ns reported as needless for a kind. */
-static int64_t reported(const struct hand_kernel *k, size_t n, assay_advice_kind kind)
+/* ns reported as needless for a kind, of so many steps; least and most of it, where asked for. */
+static int64_t reported_of(const struct hand_kernel *k, size_t n, uint64_t steps,
+			   assay_advice_kind kind, int64_t bounds[2])
 {
 	assay_run *run = assay_run_new();
 	const assay_tables *t = &run->part.t;
@@ -30,12 +31,23 @@ static int64_t reported(const struct hand_kernel *k, size_t n, assay_advice_kind
 	add_kernels(run, k, n);
 	assay_kernels(run);
 	assay_order_build(&order, run);
-	assay_lone_kernels(run, &order, &rates, &(assay_window){.to = INT64_MAX});
-	for (uint32_t i = 0; i < t->lone_kernel.n; i++)
-		sum += t->lone_kernel.advice[i] == kind ? t->lone_kernel.needless[i] : 0;
+	assay_lone_kernels(run, &order, &rates,
+			   &(assay_window){.to = INT64_MAX, .steps = steps, .copy = INT64_MAX});
+	for (uint32_t i = 0; i < t->lone_kernel.n; i++) {
+		if (t->lone_kernel.advice[i] != kind)
+			continue;
+		sum += t->lone_kernel.needless[i];
+		bounds[0] += t->lone_kernel.least[i];
+		bounds[1] += t->lone_kernel.most[i];
+	}
 	assay_order_free(&order);
 	assay_run_free(run);
 	return sum;
+}
+
+static int64_t reported(const struct hand_kernel *k, size_t n, assay_advice_kind kind)
+{
+	return reported_of(k, n, 0, kind, (int64_t[2]){0, 0});
 }
 
 static const char bmm
@@ -242,5 +254,48 @@ TEST(a_norm_over_planes_is_held_against_the_copies_beside_it)
 	CHECK_EQ(reported(fast, 2, ASSAY_ADVICE_LAYOUT), 80000);
 	CHECK_EQ(reported(channels_last, 2, ASSAY_ADVICE_LAYOUT), 80000);
 	CHECK_EQ(reported(alone, 1, ASSAY_ADVICE_LAYOUT), 0);
+	return 0;
+}
+
+/* In each of two layers, behind a norm of the queries: compared, filled, masked, cast. */
+TEST(masks_that_are_made_for_each_attention_could_be_made_once)
+{
+	const char *
+		pow = "void at::native::vectorized_elementwise_kernel<4, pow_tensor_scalar>",
+	       *mean = "void at::native::reduce_kernel<512, 1, MeanOps<float>>",
+	       *compare =
+		       "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<CompareFunctor<long>>>",
+	       *fill = "void at::native::vectorized_elementwise_kernel<4, FillFunctor<float>>",
+	       *masked =
+		       "void at::native::vectorized_elementwise_kernel<4, masked_fill_kernel<float>>",
+	       *sdpa = "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16";
+	const struct hand_kernel layers[] = {
+		{bmm, 50000},    {pow, 20000},    {mean, 10000},  {scale, 30000},  {compare, 4000},
+		{fill, 8000},    {masked, 10000}, {cast, 6000},   {sdpa, 100000},  {bmm, 50000},
+		{pow, 20000},    {mean, 10000},   {scale, 30000}, {compare, 4000}, {fill, 8000},
+		{masked, 10000}, {cast, 6000},    {sdpa, 100000}};
+	int64_t bounds[2] = {0, 0}, of_two[2] = {0, 0};
+	/* half of them, and of what one kernel for each saves; at best all, and of the attention */
+	CHECK_EQ(reported_of(layers, 18, 1, ASSAY_ADVICE_MASK, bounds), 28000);
+	CHECK_EQ(bounds[0], 18000);
+	CHECK_EQ(bounds[1], 56000 + 120000);
+	CHECK_EQ(reported_of(layers, 18, 1, ASSAY_ADVICE_CHAIN, bounds), 60000);
+	/* once a step, and where steps are not known, it is a chain */
+	CHECK_EQ(reported_of(layers, 18, 2, ASSAY_ADVICE_MASK, of_two), 0);
+	CHECK_EQ(reported(layers, 18, ASSAY_ADVICE_MASK), 0);
+	CHECK_EQ(reported(layers, 18, ASSAY_ADVICE_CHAIN), 60000 + 36000);
+	/* nothing is masked; queries are; what is masked is no mask but computed */
+	const struct hand_kernel zeros[] = {{fill, 8000}, {cast, 6000}, {sdpa, 100000},
+					    {fill, 8000}, {cast, 6000}, {sdpa, 100000}},
+				 queries[] = {{masked, 8000},
+					      {sdpa, 100000},
+					      {masked, 8000},
+					      {sdpa, 100000}},
+				 scaled[] = {{fill, 8000},   {masked, 6000}, {scale, 6000},
+					     {sdpa, 100000}, {fill, 8000},   {masked, 6000},
+					     {scale, 6000},  {sdpa, 100000}};
+	CHECK_EQ(reported_of(zeros, 6, 1, ASSAY_ADVICE_MASK, of_two), 0);
+	CHECK_EQ(reported_of(queries, 4, 1, ASSAY_ADVICE_MASK, of_two), 0);
+	CHECK_EQ(reported_of(scaled, 8, 1, ASSAY_ADVICE_MASK, of_two), 0);
 	return 0;
 }
