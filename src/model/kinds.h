@@ -337,7 +337,8 @@ typedef enum assay_scope_how {
 	X(ASKED, "asked")                                                                          \
 	X(START, "started_paused")                                                                 \
 	X(TIME, "not_the_time")                                                                    \
-	X(NOT_KEPT, "not_kept")
+	X(NOT_KEPT, "not_kept")                                                                    \
+	X(STILL, "stood_still")
 
 /* A thread and Python's global lock; numbers of the capture format. */
 #define ASSAY_GIL_STATES(X)                                                                        \

@@ -72,6 +72,7 @@ typedef struct capture {
 	bool went_on;      /* threads did when recording had ended */
 	bool cut;          /* a stretch of it was not kept: ranges begin and end there unseen */
 	int64_t kept_from; /* then: where the last such stretch ends */
+	bool switched;     /* recording was off at some time, whatever ran then */
 	int64_t clock_offset, clock_at; /* of the last CLOCK */
 	uint32_t off;                   /* row of off that is open, ASSAY_NO_ROW: recording is on */
 } capture;

@@ -76,6 +76,7 @@ void assay_capture_switch(capture *c, const any_record *r)
 			c->kept_from = r->flip.time;
 		assay_capture_end_off(c, r->flip.time);
 	} else if (c->off == ASSAY_NO_ROW) {
+		c->switched |= r->flip.why != ASSAY_WIRE_OFF_STILL;
 		c->off = assay_add(&c->part->t, ASSAY_T_off);
 		t->source[c->off] = c->part->source;
 		t->ts[c->off] = r->flip.time;
@@ -386,7 +387,7 @@ static bool lacks_work(capture *c)
 {
 	calls s = {.c = c};
 	missing m = {0};
-	if (!c->part->t.off.n && !launches_have_work(&s))
+	if (!c->switched && !launches_have_work(&s))
 		m = miss_kernels(&s);
 	assay_map_free(&s.does);
 	if (!m.n)

@@ -296,15 +296,13 @@ static void read_end(capture *c, const any_record *r)
 	c->ended = true;
 }
 
-/* The wall clock may be slewed by 500 ppm; more than twice that is a step. */
+/* A slew moves both clocks alike; only a step moves them apart. */
 static void read_clock(capture *c, const any_record *r)
 {
-	enum { SLACK_NS = 2000000, SLEW = 1000 };
+	enum { SLACK_NS = 2000000 }; /* of readings that were interrupted */
 	int64_t offset = assay_wrap_sub(r->clock.real, r->clock.boot);
-	int64_t gap = assay_wrap_sub(r->clock.boot, c->clock_at);
 	int64_t step = assay_wrap_sub(offset, c->clock_offset);
-	int64_t most = SLACK_NS + (gap > 0 ? gap / SLEW : 0);
-	if (c->clock_at && (step > most || step < -most))
+	if (c->clock_at && (step > SLACK_NS || step < -SLACK_NS))
 		assay_warn(
 			c->run, "clock",
 			"the wall clock was set by %.3f s while recording: times are of the clock since boot and go on, dates before that are of the new one",

@@ -109,11 +109,16 @@ void assay_rt_wake_one(_Atomic uint32_t *at)
 	wake(at, 1);
 }
 
+/* In slices: of a time in which the whole process was stopped, only one counts. */
 bool assay_rt_wait_while(_Atomic uint32_t *at, uint32_t it_is, int64_t ns)
 {
-	int64_t end = assay_rt_now() + ns;
-	for (int64_t left = ns; atomic_load(at) == it_is && left > 0; left = end - assay_rt_now())
-		assay_rt_wait(at, it_is, left);
+	const int64_t slice = ns / 16 + 1;
+	for (int64_t left = ns; atomic_load(at) == it_is && left > 0;) {
+		int64_t before = assay_rt_now();
+		assay_rt_wait(at, it_is, left < slice ? left : slice);
+		int64_t took = assay_rt_now() - before;
+		left -= took < slice ? took : slice;
+	}
 	return atomic_load(at) != it_is;
 }
 

@@ -64,6 +64,14 @@ static void put_switch(int64_t time, bool on, uint32_t why)
 	s->why = why;
 }
 
+void assay_control_stood_still(int64_t from, int64_t to)
+{
+	if (!atomic_load(&rt.recording))
+		return;
+	put_switch(from, false, ASSAY_WIRE_OFF_STILL);
+	put_switch(to, true, 0);
+}
+
 static void tell_switch(int64_t time, bool on, uint32_t why)
 {
 	if (!assay_rt_bulk_open())

@@ -137,6 +137,8 @@ void assay_control_begin(void);
 void assay_control_rest(int64_t ns);
 void assay_control_obey(void);
 void assay_control_disturb(void);
+/* Under the lock: nothing of the process ran in that time, if it was recorded at all. */
+void assay_control_stood_still(int64_t from, int64_t to);
 
 /* rt_keep.c: a flight recorder, on the writer's thread. begin: the ring file is made; put: a chunk,
  * to be sealed; write_out: all that is kept goes into the capture. */

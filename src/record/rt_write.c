@@ -27,6 +27,7 @@
 enum {
 	SPARE_RINGS = 4, /* ready for threads to come */
 	CLOCK_EVERY_NS = 1000000000,
+	STILL_NS = 1000000000,
 	LOCK_WAIT_NS = 1000000,
 	NAMES_MAX = 1000, /* captures of one process number */
 	SYMBOL_PROBES = 16,
@@ -719,10 +720,29 @@ static void finish(void)
 	close_files();
 }
 
+static void put_stillness(int64_t from, int64_t to)
+{
+	lock_while_writing();
+	assay_control_stood_still(from, to);
+	assay_rt_publish();
+	pthread_mutex_unlock(&rt.lock);
+}
+
+/* Who wakes that late, in a process that hardly used a processor meanwhile, was stopped by a
+ * signal, in a container that was frozen, or on a machine that slept or was paused. */
+static void nap(int64_t length)
+{
+	int64_t used = assay_rt_clock(CLOCK_PROCESS_CPUTIME_ID), due = assay_rt_now() + length;
+	assay_rt_wait(&rt.wake, 0, length);
+	int64_t now = assay_rt_now(), late = now - due;
+	if (late > STILL_NS && assay_rt_clock(CLOCK_PROCESS_CPUTIME_ID) - used < late)
+		put_stillness(due, now);
+}
+
 static void sleep_until_due(void)
 {
 	if (!atomic_exchange(&rt.wake, 0))
-		assay_rt_wait(&rt.wake, 0, (int64_t)rt.conf.flush_ms * 1000000);
+		nap((int64_t)rt.conf.flush_ms * 1000000);
 	if (!atomic_exchange(&rt.wake, 0) && assay_threads_look())
 		assay_control_disturb();
 }

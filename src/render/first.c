@@ -413,6 +413,9 @@ static const char *trust_text(assay_printout *p)
 	if (t.offs)
 		text = assay_printf(&p->scratch, "%s; recording off for %s", text,
 				    assay_fmt_time(b, t.off));
+	if (t.still)
+		text = assay_printf(&p->scratch, "%s; stood still for %s", text,
+				    assay_fmt_time(b, t.still));
 	if (t.unkept)
 		text = assay_printf(&p->scratch, "%s; %s before were not kept", text,
 				    assay_fmt_time(b, t.unkept));

@@ -65,6 +65,7 @@ typedef struct assay_trust {
 	int64_t off;   /* for which that was longest */
 	uint64_t not_kept; /* records that a flight recorder dropped as too old, */
 	int64_t unkept;    /* and the time, of the process for which it is longest */
+	int64_t still;     /* how long a process stood still; the same */
 } assay_trust;
 assay_trust assay_trust_of(const assay_run *run);
 void assay_trust_text(assay_printout *p);

@@ -45,15 +45,18 @@ static void sum_offs(const assay_off_table *t, assay_trust *sum)
 		assay_trust of = {0};
 		size_t first = i;
 		for (; i < t->n && t->source[i] == t->source[first]; i++) {
-			bool kept = t->why[i] != ASSAY_OFF_NOT_KEPT;
-			of.offs += kept;
-			*(kept ? &of.off : &of.unkept) += t->dur[i];
+			int64_t *sort = t->why[i] == ASSAY_OFF_NOT_KEPT ? &of.unkept
+					: t->why[i] == ASSAY_OFF_STILL  ? &of.still
+									: &of.off;
+			of.offs += sort == &of.off;
+			*sort += t->dur[i];
 		}
 		if (!sum->offs || of.off > sum->off) {
 			sum->offs = of.offs;
 			sum->off = of.off;
 		}
 		sum->unkept = of.unkept > sum->unkept ? of.unkept : sum->unkept;
+		sum->still = of.still > sum->still ? of.still : sum->still;
 	}
 }
 
@@ -161,6 +164,13 @@ static void print_off(assay_printout *p, const assay_trust *t)
 					? "once"
 					: assay_printf(&p->scratch, "%" PRIu32 " times", t->offs),
 				assay_fmt_time(a, t->off)));
+	if (t->still)
+		assay_print_sentence(
+			p,
+			assay_printf(
+				&p->scratch,
+				"the program stood still for %s (stopped by a signal, in a frozen container, on a machine that slept or was paused): no time in this report",
+				assay_fmt_time(a, t->still)));
 }
 
 static void print_kept(assay_printout *p, const assay_trust *t)

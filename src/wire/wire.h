@@ -478,6 +478,7 @@ enum {                          /* why recording is off */
        ASSAY_WIRE_OFF_START,    /* it was to start so */
        ASSAY_WIRE_OFF_TIME,     /* the time to record had not come, or was over */
        ASSAY_WIRE_OFF_NOT_KEPT, /* since 1.6: it was recorded, and only the last stretch kept */
+       ASSAY_WIRE_OFF_STILL,    /* since 1.8: nothing of the process ran (stopped, asleep) */
 };
 
 /* Since 1.5. Recording was switched: what happened until the next of these was not to be seen. */

@@ -69,6 +69,12 @@ def one(run):
     return c[0]
 
 
+def switches(c):
+    """But for times in which nothing of the process ran, which are the machine's."""
+    flips = [(s["on"], s["why"]) for s in c.rows["SWITCH"]]
+    return [f for before, f in zip([(1, 0), *flips], flips) if 4 not in (before[1], f[1])]
+
+
 def eq(got, want):
     assert got == want, f"{got!r}, not {want!r}"
 

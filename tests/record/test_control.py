@@ -18,12 +18,8 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import ASSAY, BUILD, FAKE, PATIENCE, ROOT, WORK, Skip, captures, cc, child_of, eq, one, test, until  # noqa: E402
+from harness import ASSAY, BUILD, FAKE, PATIENCE, ROOT, WORK, Skip, captures, cc, child_of, eq, one, switches, test, until  # noqa: E402
 from job import LATE, Job, asked, ctl, query, report, run_all, state  # noqa: E402
-
-
-def switches(c):
-    return [(s["on"], s["why"]) for s in c.rows["SWITCH"]]
 
 
 def kernels(c):

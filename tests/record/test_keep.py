@@ -11,7 +11,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(__file__))
-from harness import ASSAY, PATIENCE, child_of, eq, gone, kill_all, no_rings, one, record, test, until  # noqa: E402
+from harness import ASSAY, PATIENCE, child_of, eq, gone, kill_all, no_rings, one, record, switches, test, until  # noqa: E402
 from job import Job, query, report, run_all, state  # noqa: E402
 
 STEP = {"kernels": 2, "copies": 1, "calls": 5, "ranges": 4}  # records of a step of the program
@@ -99,7 +99,7 @@ def only_the_last_stretch_is_in_the_run(keep):
     c = kept(job)
     check_names(c)
     check_whole(job.run, steps)
-    eq([(s["on"], s["why"]) for s in c.rows["SWITCH"]], [(0, 3), (1, 0)])
+    eq(switches(c), [(0, 3), (1, 0)])
     eq("lost" in err.replace("nothing was lost", ""), False)
     no_rings(job.run)
 

@@ -564,6 +564,39 @@ def a_step_of_the_wall_clock_moves_no_work_and_no_telemetry():
         assert f"the wall clock was set by {seconds}.0" in out or f"set by {seconds[:-1]}" in out, out[-1500:]
 
 
+def stopped_when_its_capture_has(size, name):
+    """A program that is recorded, and stopped for a while; what assay record said, and the run."""
+    run = WORK + "/" + name
+    p = subprocess.Popen([ASSAY, "record", "-o", run, "--", FAKE + "/program", "a-while", "1"],
+                         env=dict(os.environ, LD_LIBRARY_PATH=FAKE), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    until(lambda: any(os.path.getsize(f) >= size for f in glob.glob(run + "/*.asy")), "a capture")
+    pid = int(glob.glob(run + "/*.asy")[0].rsplit("-", 1)[1].removesuffix(".asy"))
+    time.sleep(0.05)  # it has written just now, and sleeps
+    os.kill(pid, signal.SIGSTOP)
+    time.sleep(2.5)
+    os.kill(pid, signal.SIGCONT)
+    return p.communicate(timeout=PATIENCE)[1], run
+
+
+@test
+def a_program_that_is_stopped_as_it_starts_is_recorded():
+    said, _ = stopped_when_its_capture_has(0, "early")
+    assert "nothing was lost" in said, said
+
+
+@test
+def a_program_that_stood_still_is_not_said_to_wait():
+    said, run = stopped_when_its_capture_has(30000, "still")
+    assert "nothing was lost" in said, said
+    flips = one(run).rows["SWITCH"]
+    eq([(r["on"], r["why"]) for r in flips], [(0, 4), (1, 0)])
+    assert 1e9 < flips[1]["time"] - flips[0]["time"] < 60e9, flips
+    out = subprocess.run([ASSAY, "report", run], capture_output=True, text=True).stdout
+    assert "stood still" in out, out
+    gaps = subprocess.run([ASSAY, "sql", run, "select count(*) from gap where dur > 1000000000"], capture_output=True, text=True).stdout
+    eq(gaps.split()[-1], "0")
+
+
 @test
 def delay_and_duration_bound_the_recording():
     eq(len(one(record("return", opts=["--delay", "3600s"])[0]).rows["KERNEL"]), 0)

@@ -412,6 +412,31 @@ TEST(a_stack_without_its_caller_is_counted_and_belongs_to_no_call)
 	return 0;
 }
 
+/* Warnings of a recording whose wall clock was set by that much in an hour without records. */
+static size_t warnings_when_set_by(int64_t ns)
+{
+	const int64_t hour = 3600000000000;
+	builder b = {0};
+	put_start(&b);
+	assay_wire_clock c[] = {{.boot = 1000, .real = hour},
+				{.boot = 1000 + hour, .real = 2 * hour + ns}};
+	put(&b, ASSAY_WIRE_CLOCK, &c[0], sizeof c[0], NULL);
+	put(&b, ASSAY_WIRE_CLOCK, &c[1], sizeof c[1], NULL);
+	put_chunk(&b, 1, 0);
+	assay_run *run = read_bytes(b.bytes, b.n);
+	size_t n = run->part.t.warning.n;
+	assay_run_free(run);
+	return n;
+}
+
+TEST(a_step_of_the_wall_clock_is_told_however_long_ago_the_last_look_was)
+{
+	CHECK_EQ(warnings_when_set_by(100000), warnings_when_set_by(0));
+	CHECK_EQ(warnings_when_set_by(1000000000), warnings_when_set_by(0) + 1);
+	CHECK_EQ(warnings_when_set_by(-20000000), warnings_when_set_by(0) + 1);
+	return 0;
+}
+
 TEST(samples_keep_thread_file_and_holder)
 {
 	builder b = {0};

@@ -392,18 +392,32 @@ TEST(what_the_vendor_dropped_is_no_proof)
 	return 0;
 }
 
-TEST(launches_of_a_recording_that_was_off_for_a_while_need_no_kernel)
+/* How many launches lack a kernel in a recording that was off for that. */
+static uint64_t lacking_when_off(uint32_t why)
 {
 	builder b = {0};
 	put_start(&b);
 	put_call_names(&b);
-	put_switch(&b, 1, false, ASSAY_OFF_ASKED);
+	put_switch(&b, 1, false, why);
 	put_switch(&b, 2, true, 0);
 	put_launch(&b, 5, LAUNCH);
 	assay_run *run = read_ended(&b, 1);
-	CHECK_EQ(run->part.issues[ASSAY_ISSUE_no_work], 0);
-	CHECK_EQ(run->part.t.source.proof[0], ASSAY_PROOF_WHOLE);
+	uint64_t n = run->part.issues[ASSAY_ISSUE_no_work];
+	bool proved = run->part.t.source.proof[0] == ASSAY_PROOF_WHOLE;
 	assay_run_free(run);
+	return proved == !n ? n : UINT64_MAX;
+}
+
+TEST(launches_of_a_recording_that_was_off_for_a_while_need_no_kernel)
+{
+	CHECK_EQ(lacking_when_off(ASSAY_OFF_ASKED), 0);
+	CHECK_EQ(lacking_when_off(ASSAY_OFF_NOT_KEPT), 0);
+	return 0;
+}
+
+TEST(launches_of_a_program_that_stood_still_need_one)
+{
+	CHECK_EQ(lacking_when_off(ASSAY_OFF_STILL), 1);
 	return 0;
 }
 
