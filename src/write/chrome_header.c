@@ -98,13 +98,20 @@ static void put_devices(chrome_out *c)
 	assay_jsonw_close(&c->w, ']');
 }
 
+/* As all times of the file, from its base; 0 stays what is not known. */
+static int64_t from_base(const chrome_out *c, uint32_t source, int64_t ts)
+{
+	return ts ? chrome_shifted(c, source, ts) : 0;
+}
+
 static void put_streams(chrome_out *c)
 {
 	const assay_stream_table *s = &c->t->stream;
 	assay_jsonw_open(&c->w, "streams", '[');
 	for (uint32_t i = 0; i < s->n; i++) {
 		assay_jsonw_open_flat(&c->w, NULL, '{');
-		assay_stream_put(&c->w, c->run, i, s->created[i], s->destroyed[i]);
+		assay_stream_put(&c->w, c->run, i, from_base(c, s->source[i], s->created[i]),
+				 from_base(c, s->source[i], s->destroyed[i]));
 		assay_jsonw_close(&c->w, '}');
 	}
 	assay_jsonw_close(&c->w, ']');

@@ -213,9 +213,9 @@ def an_event_used_again_and_again_keeps_its_order(v):
     eq(collections.Counter(s for _, s in kernels(c)), {1: 50, 2: 50})
 
 
-def told_waits(c):
+def told_waits(c, path=None):
     """A busy machine may hold the program in hipMalloc or a copy, which then counts as a wait, too: without these."""
-    out = subprocess.run([ASSAY, "waits", "--json", c.run], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run([ASSAY, "waits", "--json", path or c.run], capture_output=True, text=True, check=True).stdout
     return [w for w in json.loads(out)["waits"] if w["kind"] not in ("drain", "blocking_copy")]
 
 
@@ -225,6 +225,10 @@ def every_wait_finds_the_kernel_it_waited_for(v):
         c = play(script, v)
         waits = told_waits(c)
         eq((len(waits), sum(w["class"] in ("exact", "likely") for w in waits)), (count, count))
+        for name in ("trace.json", "trace.pftrace", "trace.xplane.pb"):  # an address that two streams had one after the other
+            path = os.path.join(WORK, name)
+            subprocess.run([ASSAY, "convert", c.run, path], check=True, capture_output=True)
+            eq(*([(w["kind"], w["correlation"], w["producer_kernel"], w["producer_stream"]) for w in of] for of in (told_waits(c, path), waits)))
 
 
 @each()
