@@ -1,6 +1,8 @@
 /* A connection that reaches the run and memory of its own, no file. */
 #include "query/sql.h"
 
+#include <ctype.h>
+
 #include "base/sqlite.h"
 #include "base/suggest.h"
 #include "base/test.h"
@@ -84,6 +86,21 @@ static const char *known_elsewhere(const char *table)
 	return NULL;
 }
 
+static bool in_name(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* As a word: "samples" does not name "sample". */
+static bool names_table(const char *text, const char *table)
+{
+	size_t n = strlen(table);
+	for (const char *p = text; (p = strstr(p, table)); p++)
+		if ((p == text || !in_name(p[-1])) && !in_name(p[n]))
+			return true;
+	return false;
+}
+
 /* Tables, or columns of the tables that the statement names. */
 static const char *nearest(const assay_sql *sql, const char *why, const char *text)
 {
@@ -93,7 +110,7 @@ static const char *nearest(const assay_sql *sql, const char *why, const char *te
 		const assay_relation *rel = &sql->views.view.p[i];
 		if (table)
 			assay_suggest(&s, rel->name);
-		for (size_t k = 0; col && strstr(text, rel->name) && k < rel->cols; k++)
+		for (size_t k = 0; col && names_table(text, rel->name) && k < rel->cols; k++)
 			assay_suggest(&s, rel->col[k].name);
 	}
 	for (const assay_sql_view *v = assay_sql_views; table && v->name; v++)
@@ -382,6 +399,7 @@ TEST(a_slip_in_a_name_is_answered_with_the_name_that_was_meant)
 		const char *text, *want;
 	} q[] = {
 		{"select nme from kernels", "no such column: nme; did you mean 'name'?"},
+		{"select kind from samples", "no such column: kind"},
 		{"select k.strem from kernels k",
 		 "no such column: k.strem; did you mean 'stream'?"},
 		{"select 1 from CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
