@@ -75,8 +75,9 @@ void assay_fusible_end(assay_fusible *c, assay_fused *fused, bool taken)
 {
 	struct passes p = measure(c);
 	bool fusible = p.names >= LEAST_NAMES && p.casts * 2 <= p.all;
-	bool inside = fusible && c->link[p.first].spreads && c->link[p.last].reduces;
-	size_t stays = inside && !taken ? p.fastest : p.slowest;
+	assay_reads reads = c->link[p.first].reads;
+	bool inside = fusible && reads != ASSAY_READS_AS_MUCH && c->link[p.last].reduces;
+	size_t stays = inside && reads == ASSAY_READS_LESS && !taken ? p.fastest : p.slowest;
 	double goes = (double)(p.all - (c->n ? c->link[stays].ns : 0));
 	double worst = (double)(p.all - p.longest - p.again),
 	       best = (double)(p.all - (inside || !c->n ? 0 : c->link[p.fastest].ns));
@@ -152,7 +153,7 @@ TEST(a_loop_over_tensors_is_no_chain)
 }
 
 /* Differences of all pairs, squared and summed, in four pieces each; what the sums are for. */
-static assay_fusible pairs_in_pieces(assay_fused fused[13], bool spreads)
+static assay_fusible pairs_in_pieces(assay_fused fused[13], assay_reads reads)
 {
 	assay_fusible c = {.n = 0};
 	static const int64_t ns[] = {1400000, 1000000, 2000000};
@@ -161,7 +162,7 @@ static assay_fusible pairs_in_pieces(assay_fused fused[13], bool spreads)
 				  (assay_link){.name = 1 + i / 4,
 					       .ns = ns[i / 4],
 					       .reduces = i >= 8,
-					       .spreads = spreads && i < 4});
+					       .reads = i < 4 ? reads : ASSAY_READS_AS_MUCH});
 	assay_fusible_add(&c, fused, 12, (assay_link){.name = 4, .ns = 50000, .reduces = true});
 	return c;
 }
@@ -169,7 +170,7 @@ static assay_fusible pairs_in_pieces(assay_fused fused[13], bool spreads)
 TEST(an_operation_on_more_than_32_bits_index_is_one_in_pieces)
 {
 	assay_fused fused[13] = {{.goes = false}};
-	assay_fusible c = pairs_in_pieces(fused, false);
+	assay_fusible c = pairs_in_pieces(fused, ASSAY_READS_AS_MUCH);
 	CHECK_EQ(c.n, 4);
 	assay_fusible_end(&c, fused, false);
 	for (uint32_t i = 0; i < 13; i++)
@@ -183,7 +184,8 @@ TEST(an_operation_on_more_than_32_bits_index_is_one_in_pieces)
 TEST(a_tensor_that_only_its_sums_are_left_of_need_not_be_written)
 {
 	assay_fused fused[13] = {{.goes = false}}, taken[13] = {{.goes = false}};
-	assay_fusible c = pairs_in_pieces(fused, true), d = pairs_in_pieces(taken, true);
+	assay_fusible c = pairs_in_pieces(fused, ASSAY_READS_LESS),
+		      d = pairs_in_pieces(taken, ASSAY_READS_LESS);
 	assay_fusible_end(&c, fused, false);
 	CHECK(fused[0].goes && fused[3].goes && !fused[4].goes && !fused[7].goes);
 	CHECK(fused[8].goes && fused[12].goes);
@@ -192,5 +194,8 @@ TEST(a_tensor_that_only_its_sums_are_left_of_need_not_be_written)
 	assay_fusible_end(&d, taken, true); /* a product may read it */
 	CHECK(taken[4].goes && !taken[8].goes && !taken[11].goes);
 	CHECK(taken[4].most > 1.82 && taken[4].most < 1.83);
+	d = pairs_in_pieces(taken, ASSAY_READS_ANY); /* or all of it is read */
+	assay_fusible_end(&d, taken, false);
+	CHECK(!taken[8].goes && taken[4].most > 1.82 && taken[4].most < 1.83);
 	return 0;
 }

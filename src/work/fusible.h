@@ -12,11 +12,18 @@ typedef struct assay_fused {
 	uint32_t piece;    /* 1 + the place of the piece before it of the same operation; 0: none */
 } assay_fused;
 
+/* Beside what it writes, by the layout of what it reads. */
+typedef enum assay_reads {
+	ASSAY_READS_AS_MUCH,
+	ASSAY_READS_ANY,  /* is not told */
+	ASSAY_READS_LESS, /* probably: operands by strides, or none */
+} assay_reads;
+
 typedef struct assay_link {
 	assay_sid name;
 	int64_t ns;
 	bool reduces, casts;
-	bool spreads; /* may read less than it writes: what is not laid out like its result */
+	assay_reads reads;
 } assay_link;
 
 enum { ASSAY_CHAIN_MOST = 32 };

@@ -18,7 +18,7 @@ struct named {
 	bool wide;         /* in double precision */
 	bool plain_copy;   /* of elements as long as a double, or of a type that is not told */
 	bool compiled;     /* by a compiler that fuses what it can */
-	bool spreads;      /* may read less than it writes */
+	uint8_t reads;     /* assay_reads */
 	uint8_t passes;    /* of a batch norm over planes (NCHW): tensors read and written */
 };
 
@@ -96,15 +96,17 @@ static uint8_t planar_passes(assay_str name)
 }
 
 /* PyTorch's vectorized kernels take operands that are laid out like their result; others go by
- * strides, which are 0 along what is broadcast. CuPy's may do either. */
-static bool may_spread(assay_str name, uint8_t role)
+ * strides, which are 0 along what is broadcast. CuPy's do either. */
+static assay_reads reads_of(assay_str name, uint8_t role)
 {
-	static const char *const words[] = {"gpu_kernel_impl", "elementwise_kernel_with_index",
-					    "distribution_elementwise", "cupy_"};
-	for (size_t i = 0; i < ASSAY_COUNT_OF(words); i++)
-		if (assay_str_find(name, words[i]) >= 0)
-			return true;
-	return role == ASSAY_ROLE_FILL;
+	static const char *const less[] = {"gpu_kernel_impl", "elementwise_kernel_with_index",
+					   "distribution_elementwise"};
+	for (size_t i = 0; i < ASSAY_COUNT_OF(less); i++)
+		if (assay_str_find(name, less[i]) >= 0)
+			return ASSAY_READS_LESS;
+	return role == ASSAY_ROLE_FILL           ? ASSAY_READS_LESS
+	       : assay_str_starts(name, "cupy_") ? ASSAY_READS_ANY
+						 : ASSAY_READS_AS_MUCH;
 }
 
 static struct named read_name(const assay_run *run, uint32_t kernel)
@@ -114,7 +116,7 @@ static struct named read_name(const assay_run *run, uint32_t kernel)
 	struct named n = {.family = k->family[kernel],
 			  .role = assay_role_of_kernel(name),
 			  .passes = planar_passes(name)};
-	n.spreads = may_spread(name, n.role);
+	n.reads = (uint8_t)reads_of(name, n.role);
 	n.compiled = assay_str_starts(name, "triton_") || assay_str_find(name, "fusion") >= 0;
 	bool other = assay_str_find_nocase(name, "float") >= 0 ||
 		     assay_str_find_nocase(name, "half") >= 0;
@@ -373,7 +375,7 @@ static void see_link(struct lone *l, assay_fusible *c, const struct named *n, ui
 			   .ns = l->t->gpu.dur[gpu],
 			   .reduces = n->family == ASSAY_FAMILY_REDUCTION,
 			   .casts = n->role == ASSAY_ROLE_CAST,
-			   .spreads = n->spreads};
+			   .reads = n->reads};
 	assay_fusible_add(c, l->fused, (uint32_t)at, link);
 }
 
