@@ -74,7 +74,7 @@ static const char *number_list(assay_arena *a, const char *what, const int64_t *
 	const char *text = "";
 	size_t ranges = 0;
 	for (size_t i = 0, k; i < n; i = k) {
-		for (k = i + 1; k < n && v[k] - v[k - 1] <= 1;)
+		for (k = i + 1; k < n && (uint64_t)v[k] - (uint64_t)v[k - 1] <= 1;)
 			k++;
 		if (ranges++ == SHOWN)
 			return assay_printf(a, "%ss %s and %zu more", what, text, n - i);
@@ -268,6 +268,15 @@ const int64_t *assay_only_keep(assay_run *run, const assay_only *o, assay_arena 
 		keep_work(t, o);
 	*there = assay_dup(&run->arena, assay_str_of(*there));
 	return since;
+}
+
+TEST(numbers_far_apart_are_no_range)
+{
+	assay_arena a = {0};
+	CHECK(!strcmp(number_list(&a, "stream", (int64_t[]){INT64_MIN, 0, 1, 7}, 4),
+		      "streams -9223372036854775808, 0-1, 7"));
+	assay_arena_free(&a);
+	return 0;
 }
 
 TEST(parts_are_asked_for_by_number)

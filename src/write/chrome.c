@@ -49,7 +49,7 @@ uint64_t chrome_corr(const chrome_out *c, uint32_t source, uint64_t corr)
 
 void chrome_place(chrome_out *c, uint32_t source, int64_t pid, int64_t tid)
 {
-	assay_jsonw_i64(&c->w, "pid", pid + raised(c, source));
+	assay_jsonw_i64(&c->w, "pid", assay_wrap_add(pid, raised(c, source)));
 	assay_jsonw_i64(&c->w, "tid", tid);
 }
 

@@ -1,5 +1,6 @@
 /* What the waits add to a Chrome trace: cuda_sync rows, the HIP fields of calls, and arrows. */
 #include "base/compare.h"
+#include "base/num.h"
 #include "write/chrome.h"
 
 #include <inttypes.h>
@@ -65,7 +66,8 @@ static void assign_lanes(sync_rows *rows)
 			l->used++;
 		l->end[k] = r->end;
 		int64_t stream = r->stream < 0 ? 0 : r->stream;
-		r->tid = stream + (int64_t)CHROME_SYNC_ROW * (1 + k) - (r->stream < 0);
+		r->tid = assay_wrap_add(stream, (int64_t)CHROME_SYNC_ROW * (1 + k)) -
+			 (r->stream < 0);
 	}
 	if (rows->n)
 		qsort(rows->p, rows->n, sizeof *rows->p, by_row);
