@@ -52,20 +52,22 @@ static void print_loss(FILE *out, const char *indent, const assay_run *run, size
 {
 	const assay_ledger_table *l = &run->part.t.ledger;
 	loss sum = sum_of(l, l->kind[row], l->cause[row]);
-	const char *kind = l->kind[row] ? assay_z(run, l->kind[row]) : "records";
+	const char *kind = l->kind[row] ? assay_z(run, l->kind[row]) : "";
 	char n[ASSAY_FMT], p[ASSAY_FMT];
 	bool known = l->cause[row] < ASSAY_LOSS_KILLED;
+	uint64_t count = known ? sum.dropped : sum.unknown;
 	bool bound = l->cause[row] != ASSAY_LOSS_UNTOLD;
 	const char *cause = cause_text[l->cause[row]];
 	if (!known && bound && !sum.unknown)
 		fprintf(out, "%sno GPU work is missing, though %s", indent, cause);
 	else
-		fprintf(out, "%s%s %s%s %s: %s", indent,
+		fprintf(out, "%s%s %s%s %s%s%s%s%s: %s", indent,
 			known   ? "lost"
 			: bound ? "unknown: at most"
 				: "unknown:",
-			assay_fmt_count(n, known ? sum.dropped : sum.unknown),
-			bound ? "" : " or more", known ? kind : "pieces of GPU work", cause);
+			assay_fmt_count(n, count), bound ? "" : " or more", known ? kind : "",
+			known && *kind ? " " : "", known ? "record" : "piece",
+			count == 1 && bound ? "" : "s", known ? "" : " of GPU work", cause);
 	if (sum.processes > 1)
 		fprintf(out, " (%s processes)", assay_fmt_count(p, sum.processes));
 	fprintf(out, "\n");
@@ -166,17 +168,17 @@ TEST(losses_are_summed_by_kind_and_cause)
 	add_loss(run, "kernel", ASSAY_LOSS_RING, 4, 0);
 	add_loss(run, NULL, ASSAY_LOSS_KILLED, 50, 9);
 	add_loss(run, NULL, ASSAY_LOSS_UNTOLD, 50, 1);
-	add_loss(run, NULL, ASSAY_LOSS_NO_WORK, 50, 2);
+	add_loss(run, NULL, ASSAY_LOSS_NO_WORK, 50, 1);
 	add_loss(run, NULL, ASSAY_LOSS_EXEC, 0, 0);
 	CHECK(says(
 		run, false,
-		"> lost 7 kernel: a thread's ring was full (2 processes)\n"
-		"> lost 1 copy: a thread's ring was full\n"
-		"> lost 8 kernel: the vendor's library dropped them\n"
+		"> lost 7 kernel records: a thread's ring was full (2 processes)\n"
+		"> lost 1 copy record: a thread's ring was full\n"
+		"> lost 8 kernel records: the vendor's library dropped them\n"
 		"> lost 2 records: they were written and are not in the file\n"
 		"> unknown: at most 9 pieces of GPU work: the process was killed or left without a word\n"
 		"> unknown: 1 or more pieces of GPU work: how the process went is not in the file\n"
-		"> unknown: at most 2 pieces of GPU work: launched, and the vendor's library reported nothing of it\n"
+		"> unknown: at most 1 piece of GPU work: launched, and the vendor's library reported nothing of it\n"
 		"> no GPU work is missing, though the process became another program\n"));
 	assay_run_free(run);
 	return 0;

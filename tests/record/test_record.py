@@ -246,7 +246,7 @@ def after_a_kill_it_is_said_how_much_may_be_missing():
     run, p = record("kill-now", "200")
     rows, = ledger(run)
     gone = 400 - len(one(run).rows["KERNEL"]) + 200 - len(one(run).rows["COPY"])
-    said = f"unknown: at most {gone} pieces of GPU work" if gone else "no GPU work is missing, though the process was killed"
+    said = f"unknown: at most {gone} piece{'s' * (gone != 1)} of GPU work" if gone else "no GPU work is missing, though the process was killed"
     assert "nothing was lost" not in p.stderr and said in p.stderr, p.stderr
     eq((rows["calls", "none"]["read"], rows["ranges", "none"]["read"]), (1000, 801))
     eq((rows["GPU work", "killed_before_flush"]["unknown"], rows["calls", "none"]["proof"]), (gone, "unknown"))
