@@ -81,8 +81,8 @@ struct beside_waits {
 	assay_run *run;
 	assay_run view; /* with tracks of its own */
 	assay_halfway *out;
-	assay_beside kernels, places;
-	bool walks;
+	assay_beside kernels, places, scopes;
+	bool walks, shows; /* shows: the ranges around work */
 };
 
 static void find_kernels(void *arg)
@@ -103,18 +103,47 @@ static void find_places(void *arg)
 	assay_rule_names_free(&rules);
 }
 
-static void beside_start(struct beside_waits *b, assay_run *run, assay_halfway *out, bool walks)
+static void find_scopes(void *arg)
+{
+	struct beside_waits *b = arg;
+	assay_scopes(&b->view, NULL);
+}
+
+static void take_scopes(assay_run *run, const assay_run *found)
+{
+	assay_tables *t = &run->part.t;
+	const assay_tables *from = &found->part.t;
+	t->scope = from->scope;
+	t->host_scope = from->host_scope;
+	t->gpu_scope = from->gpu_scope;
+	t->sync_scope = from->sync_scope;
+	t->event_scope = from->event_scope;
+	t->alloc_scope = from->alloc_scope;
+	for (int i = 0; i < ASSAY_ISSUE_COUNT; i++)
+		run->part.issues[i] += found->part.issues[i];
+	run->scoped = true;
+}
+
+/* Names of scopes that the input gives are strings that it may not have. */
+static void beside_start(struct beside_waits *b, assay_run *run, assay_halfway *out,
+			 assay_needs needs)
 {
 	const assay_tables *t = &run->part.t;
 	unsigned threads = assay_run_threads_for(run, t->gpu.n);
-	*b = (struct beside_waits){.run = run, .out = out, .walks = walks};
+	*b = (struct beside_waits){.run = run,
+				   .out = out,
+				   .walks = needs >= ASSAY_NEEDS_WORK,
+				   .shows = needs == ASSAY_NEEDS_ORDER && !t->given_scope.n};
+	b->view.threads = run->threads;
 	b->view.part.t = *t;
 	b->view.part.strings = run->part.strings;
 	b->view.part.t.track = (assay_track_table){0};
 	assay_table_copy(&b->view.part.t, t, ASSAY_T_track);
 	assay_beside_start(&b->kernels, threads, find_kernels, b);
-	if (walks)
+	if (b->walks)
 		assay_beside_start(&b->places, threads, find_places, b);
+	if (b->shows)
+		assay_beside_start(&b->scopes, threads, find_scopes, b);
 }
 
 static void beside_join(struct beside_waits *b)
@@ -123,6 +152,10 @@ static void beside_join(struct beside_waits *b)
 	assay_beside_join(&b->kernels);
 	if (b->walks)
 		assay_beside_join(&b->places);
+	if (b->shows) {
+		assay_beside_join(&b->scopes);
+		take_scopes(b->run, &b->view);
+	}
 	t->kernel = found->kernel;
 	t->device_time = found->device_time;
 	assay_table_free(found, ASSAY_T_track);
@@ -221,8 +254,7 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	const assay_order *order = &out->order;
 	struct beside_waits beside;
 	assay_gap_search *gaps = NULL;
-	bool all = !assay_only_any(&only), more = needs >= ASSAY_NEEDS_WORK,
-	     idle = needs_idle_time(needs);
+	bool all = !assay_only_any(&only), idle = needs_idle_time(needs);
 	assay_index calls = {.mixed = false};
 	*out = (assay_halfway){.order = {0}};
 	if (idle)
@@ -230,7 +262,7 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	assay_calls_index(&run->part.t, &calls);
 	assay_link_by(run, &calls);
 	if (all)
-		beside_start(&beside, run, out, more);
+		beside_start(&beside, run, out, needs);
 	assay_waits_with(run, &(assay_waits_opts){.calls = &calls});
 	assay_index_free(&calls);
 	if (all)
@@ -241,7 +273,7 @@ void assay_analyze_sources(assay_run *run, const assay_report_opts *opts, assay_
 	assay_find_steps(run, chosen ? &steps : NULL);
 	if (!all) {
 		since = assay_only_keep(run, &only, &scratch, &out->there);
-		beside_start(&beside, run, out, more);
+		beside_start(&beside, run, out, needs);
 		beside_join(&beside);
 		gaps = idle ? assay_gaps_start(run, order) : NULL;
 	}

@@ -102,7 +102,8 @@ bool assay_path_query_find(assay_run *run, const assay_path_query *q, assay_path
 	*out = (assay_path){0};
 	if (!is_analyzed(run, err))
 		return false;
-	assay_scopes(run, NULL);
+	if (!run->scoped)
+		assay_scopes(run, NULL);
 	return assay_path_find(run, &opts, out, err);
 }
 

@@ -38,8 +38,9 @@ struct assay_run {
 	assay_part part;
 	assay_arena arena; /* everything handed out that is not in a table */
 	bool analyzed;
-	bool lean; /* nobody will ask for spare columns, nor for arrows that correlation ids tell,
-		    * nor for rank_step: they may stay empty */
+	bool scoped; /* scopes of all rows are known; nobody asked for others since */
+	bool lean;   /* nobody will ask for spare columns, nor for arrows that correlation ids tell,
+		      * nor for rank_step: they may stay empty */
 	bool calls_apart;    /* nobody will ask for single collectives of ranks without events: they
 			      * need not be rows */
 	bool for_hta;        /* written for HTA: waits that were found count as work there */

@@ -348,6 +348,7 @@ void assay_scopes(assay_run *run, const assay_scope_opts *opts)
 {
 	scopes s = {.run = run, .t = &run->part.t, .opts = opts ? *opts : (assay_scope_opts){0}};
 	assay_tables *t = s.t;
+	run->scoped = !opts;
 	static const assay_issue counted[] = {ASSAY_ISSUE_scope_conflict, ASSAY_ISSUE_scope_cycle,
 					      ASSAY_ISSUE_scope_overlap};
 	for (size_t i = 0; i < ASSAY_COUNT_OF(counted); i++)

@@ -1,6 +1,7 @@
 /* Analyzing gives the same tables with any number of threads; no code of its own. */
 #include <stdio.h>
 
+#include "api/job.h"
 #include "base/test.h"
 #include "model/by_hand.h"
 #include "resolve/resolve.h"
@@ -47,7 +48,7 @@ static assay_run *long_run(void)
 	assay_run *run = assay_run_new();
 	assay_tables *t = &run->part.t;
 	char step[32];
-	assay_add(t, ASSAY_T_source);
+	run->part.source = assay_add(t, ASSAY_T_source);
 	for (uint32_t i = 0; i < LAUNCHES; i++) {
 		int64_t ts = 1000 * (int64_t)i;
 		snprintf(step, sizeof step, "ProfilerStep#%u", i / STEP);
@@ -109,6 +110,22 @@ TEST(any_number_of_threads_finds_the_same)
 		CHECK(run->part.t.gpu_scope.forward[STEP - 1] != ASSAY_NO_ROW);
 		one = i ? one : digest(run);
 		CHECK_EQ(digest(run), one);
+		assay_run_free(run);
+	}
+	return 0;
+}
+
+TEST(scopes_that_are_found_beside_waits_are_those_found_behind_them)
+{
+	for (unsigned threads = 1; threads < 4; threads += 2) {
+		assay_run *run = long_run();
+		assay_err err = {0};
+		run->threads = threads;
+		CHECK(assay_run_analyze_for(run, NULL, ASSAY_NEEDS_ORDER, &err));
+		CHECK(run->scoped && run->part.t.scope.n);
+		uint64_t beside = digest(run);
+		assay_scopes(run, NULL);
+		CHECK_EQ(digest(run), beside);
 		assay_run_free(run);
 	}
 	return 0;
