@@ -203,13 +203,6 @@ static bool answer_operand(assay_sql *sql, char *text, assay_sql_form form)
 	return ok;
 }
 
-/* Derived rows take as long as reading does, and a statement has the name of each table it asks. */
-static bool asks_for_derived(const char *statement)
-{
-	return !statement || *statement == '.' ||
-	       assay_str_find_nocase(assay_str_of(statement), "derived") >= 0;
-}
-
 static int sql_run(const void *args, char **operands, int n)
 {
 	const struct sql_args *a = args;
@@ -222,8 +215,7 @@ static int sql_run(const void *args, char **operands, int n)
 	if (!run)
 		return status;
 	assay_scopes(run, NULL);
-	if (a->schema || asks_for_derived(text))
-		assay_derive(run);
+	assay_derive(run);
 	assay_sql sql;
 	assay_err err = {0};
 	bool ok = assay_sql_open(&sql, run, &err);
